@@ -9,9 +9,9 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ShowAccount renders a user's account page in the console's layout. handlers/identity provides its content: v.Data is
-// for templates/account.html. v.Lang can be a language that the console doesn't have. A user who works for only one
-// tenant sees that tenant's navigation.
+// ShowAccount renders a user's account page in the console's layout. Its content comes from handlers/identity: v.Data
+// is the data for templates/account.html. v.Lang may be a language that the console doesn't have. A user who works for
+// only one tenant sees that tenant's navigation.
 func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error) {
 	p, err := o.accountPage(c, who)
 	if err != nil {
@@ -24,7 +24,7 @@ func (o *Console) ShowAccount(c *web.Call, who core.Visitor, status int, v *page
 	})
 }
 
-// ZoneOf returns the time zone for a user's account page: the tenant's if the user works for only one tenant, or else
+// ZoneOf returns the time zone for a user's account page: the tenant's if the user works for only one tenant, otherwise
 // the browser's.
 func (o *Console) ZoneOf(c *web.Call, who core.Visitor) (*time.Location, error) {
 	p, err := o.accountPage(c, who)
@@ -34,7 +34,7 @@ func (o *Console) ZoneOf(c *web.Call, who core.Visitor) (*time.Location, error) 
 	return p.Zone, nil
 }
 
-// accountPage returns the Page for an account page. If the user works for only one tenant, the page is in that tenant.
+// accountPage returns the Page for a user's account. If the user works for only one tenant, that is the page's tenant.
 func (o *Console) accountPage(c *web.Call, who core.Visitor) (*Page, error) {
 	p, err := o.page(c, who)
 	if err != nil {
@@ -51,7 +51,7 @@ func (o *Console) accountPage(c *web.Call, who core.Visitor) (*Page, error) {
 	return p, nil
 }
 
-// onlyTenant returns the id of the tenant in which the visitor has a role, if it is the only one.
+// onlyTenant returns the id of the visitor's tenant, or an empty string if the visitor has roles in none or several.
 func (p *Page) onlyTenant() (only string) {
 	for _, r := range p.Who.User.Roles {
 		if r.TenantID == core.TenantNone || r.TenantID == only {
@@ -65,8 +65,8 @@ func (p *Page) onlyTenant() (only string) {
 	return only
 }
 
-// KeepsOwn reports whether the visitor has models, devices or agents, or sees other users' models. Pages don't mention
-// these to other visitors.
+// KeepsOwn reports whether the visitor has models, devices or agents, or sees other users' models. Pages hide these
+// features from other visitors.
 func (p *Page) KeepsOwn() (bool, error) {
 	one := url.Values{"limit": {"1"}}
 	var library struct {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// auditLine is an audit log entry as the page shows it.
+// auditLine is an audit log entry in the form that the page shows.
 type auditLine struct {
 	core.AuditEntry
 	Sentence []auditPart
@@ -51,8 +51,8 @@ func (o *Console) auditTrail(p *Page) (web.HTML, error) {
 	return p.showSettings("audit", "audit", View{State: p.T("Changes to this newsletter, newest first")}, filled{}, d)
 }
 
-// auditPeople adds the actors to choose from: the team and the tenant's API clients. Other actors can be chosen
-// through a link.
+// auditPeople adds the actors that the filter offers: the team and the tenant's API clients. A link can select other
+// actors.
 func (p *Page) auditPeople(d *auditData) error {
 	team, err := all[core.Teammate](p, "/api/admin/team", p.ofTenant("limit", "100"), maxTeam)
 	if err != nil {
@@ -84,8 +84,8 @@ func (p *Page) auditPeople(d *auditData) error {
 	return nil
 }
 
-// dayAt returns the start of day, the value of a date input, moved by a number of days. It returns an empty string if
-// day is not a date.
+// dayAt returns the start of day, the value of a date input, shifted by a number of days. If day is not a date, it
+// returns an empty string.
 func (p *Page) dayAt(day string, later int) string {
 	at, err := time.ParseInLocation(time.DateOnly, day, p.Zone)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // auditField is a changed field in an audit log entry.
 type auditField struct{ Name, Before, After string }
 
-// auditNames holds the labels of fields that only the audit log shows. fieldNames holds the other labels. A field
+// auditNames holds the labels of fields that appear only in the audit log. The other labels are in fieldNames. A field
 // without a label is shown by its API name.
 var auditNames = map[string]string{
 	"approval":             "Approval",
@@ -41,7 +41,7 @@ var auditNames = map[string]string{
 	"tracking_consent":     "Per subscriber with consent, otherwise totals only",
 }
 
-// auditWords holds the labels of field values.
+// auditWords maps values of a field to their labels.
 var auditWords = map[string]map[string]string{
 	"approval": {core.ApprovalNone: "Not required", core.ApprovalSecondPerson: "By a second person"},
 	"archive":  {core.ArchiveShown: "Shown", core.ArchiveHidden: "Hidden"},
@@ -75,7 +75,7 @@ func (p *Page) auditFields(e *core.AuditEntry) (fields []auditField) {
 	return fields
 }
 
-// auditValue formats a field value. noun is the kind of record that the entry changes.
+// auditValue formats the value of a field. noun is the kind of record that was changed.
 func (p *Page) auditValue(noun, name string, v any) string {
 	text, isText := v.(string)
 	onOff := slices.Contains(auditSwitches, name) || name == "archive" && noun == "list"
@@ -96,7 +96,7 @@ func (p *Page) auditValue(noun, name string, v any) string {
 	return auditValue(v)
 }
 
-// auditValue formats a value in a record: strings without quotes, and an absent value as "–".
+// auditValue formats a value in a record: strings without quotes, and absent values as "–".
 func auditValue(v any) string {
 	switch v := v.(type) {
 	case nil:

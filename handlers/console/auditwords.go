@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// auditSentences holds a sentence for each action. {{who}} is the actor and {{what}} the record. For a key that ends
-// with a dot, {{word}} is the rest of the action.
+// auditSentences maps actions to sentences. {{who}} is the actor and {{what}} the record. If a key ends with a dot,
+// {{word}} is the rest of the action.
 var auditSentences = map[string]string{
 	"address.disable":             "{{who}} blocked {{what}}.",
 	"bulk_action.cancel":          "{{who}} stopped a {{what}}.",
@@ -174,7 +174,7 @@ var auditAreas = []option{
 	{"relay", "Test emails"},
 }
 
-// auditPart is a part of a sentence. If To is empty, the part is plain text.
+// auditPart is a part of a sentence. If To is not empty, the part is a link.
 type auditPart struct{ Text, To string }
 
 // auditSentence describes an audit log entry.
@@ -212,7 +212,7 @@ func (p *Page) auditSentence(e *core.AuditEntry) (parts []auditPart) {
 	return slices.DeleteFunc(parts, func(a auditPart) bool { return a.Text == "" })
 }
 
-// archiveChange reports whether an entry only shows a campaign in the public archive or hides it there.
+// archiveChange reports whether an entry's only change shows or hides a campaign in the public archive.
 func archiveChange(e *core.AuditEntry) (shown, alone bool) {
 	var all map[string]core.AuditChange
 	if e.Action != "campaign.update" || json.Unmarshal([]byte(e.Changes), &all) != nil || len(all) != 1 {

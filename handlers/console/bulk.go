@@ -13,7 +13,7 @@ import (
 
 const bulkPath = "/api/bulk-actions"
 
-// bulkActionRoutes adds the routes for bulk actions that newsletterd performs in the background.
+// bulkActionRoutes adds the routes for bulk actions, which newsletterd performs in the background.
 func (o *Console) bulkActionRoutes(t *web.Table) {
 	may := core.ActionPeopleTag // and people.change, to unsubscribe or remove
 	o.get(t, "/bulk", may, o.bulkActions, "The console: bulk actions")
@@ -55,7 +55,7 @@ func (p *Page) BulkTitle(a *core.BulkAction) string {
 	return p.T("Unsubscribe people from “{{list}}”", "list", list)
 }
 
-// BulkAct describes a bulk action without its list.
+// BulkAct describes a bulk action without naming the list.
 func (p *Page) BulkAct(a *core.BulkAction) string {
 	switch a.Kind {
 	case core.BulkRemove:
@@ -70,7 +70,7 @@ func (p *Page) BulkAct(a *core.BulkAction) string {
 
 func (p *Page) bulkTag(a *core.BulkAction) string { return cmp.Or(a.Tag, p.T("(deleted)")) }
 
-// tagChoice is the input for a tag on the confirmation page.
+// tagChoice holds the inputs for choosing a tag on the confirmation page.
 type tagChoice struct {
 	Asks bool  // whether the page asks for a tag
 	Tag  field // input without options if the tenant has no tags
@@ -80,7 +80,7 @@ type tagChoice struct {
 // tagChips is the maximum number of tags shown side by side. More tags are shown as a list.
 const tagChips = 30
 
-// Chips returns the tags if they can be shown side by side.
+// Chips returns the tags if there are few enough to show them side by side.
 func (q tagChoice) Chips() []option {
 	if n := len(q.Tag.Options) - 1; n < 1 || n > tagChips {
 		return nil
@@ -88,7 +88,7 @@ func (q tagChoice) Chips() []option {
 	return q.Tag.Options[1:] // without the empty choice
 }
 
-// Answerable reports whether there is a tag to choose if the page asks for one.
+// Answerable reports whether the visitor can choose or create a tag if the page asks for one.
 func (q tagChoice) Answerable() bool { return !q.Asks || len(q.Tag.Options) > 0 || q.New.Name != "" }
 
 // askTag asks for a tag if an action needs one.
@@ -125,8 +125,8 @@ type bulkTag struct {
 	made bool   // it was created for the action, which has not started yet
 }
 
-// readTag returns the tag that the visitor chose for an action. If they entered a new name, it creates the tag. asks is
-// true if the page must ask for confirmation. If it must ask again because of the tag, v gets the error.
+// readTag returns the tag that the visitor chose for an action. If they entered a new name, it creates the tag. If asks
+// is true, the page must ask for confirmation. If it must ask again because of the tag, v gets the error.
 func (p *Page) readTag(act string, v *View) (tag bulkTag, asks bool, err error) {
 	switch {
 	case p.Form["sure"] == "":
@@ -143,7 +143,7 @@ func (p *Page) readTag(act string, v *View) (tag bulkTag, asks bool, err error) 
 	return bulkTag{t.ID, made}, err != nil, p.blame(v, err)
 }
 
-// startOn starts a bulk action on the people of a list that body selects.
+// startOn starts a bulk action on the people on a list whom body selects.
 func (p *Page) startOn(list, act string, tag *bulkTag, body map[string]any) (a core.BulkAction, err error) {
 	body["list_id"], body["action"] = list, act
 	if tag.id != "" {
@@ -224,8 +224,8 @@ type newBulkData struct {
 	tagChoice
 }
 
-// newBulk asks what to do with everyone who matches a filter on the People page, asks for confirmation, and starts the
-// action.
+// newBulk shows what can be done with everyone who matches a filter on the People page, asks for confirmation, and
+// starts the action.
 func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	ask := p.Query
 	if p.IsForm() {
@@ -240,7 +240,7 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	d.Lists, d.peopleFilter = listOptions(lists), readFilter(ask, lists)
-	if ask("field") != d.Field { // removed since the page was shown: without it, the action would change more people
+	if ask("field") != d.Field { // removed since the page was shown; without it, the action would change more people
 		return web.HTML{}, web.ErrNotFound
 	}
 	if err := p.readWhom(&d); err != nil {
@@ -266,7 +266,7 @@ func (o *Console) newBulk(p *Page) (web.HTML, error) {
 	return p.Show("new-bulk", v)
 }
 
-// readWhom reads the records that the page's filter refers to, and describes the filter. If the filter is not a rule,
+// readWhom reads the records to which the page's filter refers, and describes the filter. If the filter is not a rule,
 // it returns a not-found error.
 func (p *Page) readWhom(d *newBulkData) error {
 	f := &d.peopleFilter
@@ -312,8 +312,7 @@ func (p *Page) readWhom(d *newBulkData) error {
 	return nil
 }
 
-// startBulk asks for confirmation, and starts the action once the visitor has confirmed it. It then returns the path of
-// the action's page.
+// startBulk asks for confirmation or, if the visitor has confirmed, starts the action and returns the path of its page.
 func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 	err = p.Do(http.MethodPost, "/api/segment-count",
 		d.whom(map[string]any{"list_ids": []string{d.List}, "tenant_id": p.Tenant.ID}), &d.N)
@@ -348,10 +347,10 @@ type bulkActionData struct {
 	Live bool
 }
 
-// Left returns the number of people that the undo leaves unchanged.
+// Left returns the number of people whom the undo leaves unchanged.
 func (d *bulkActionData) Left() int64 { return d.Changed - d.Restored }
 
-// Skipped returns the number of people that the action did not change.
+// Skipped returns the number of people whom the action didn't change.
 func (d *bulkActionData) Skipped() int64 { return d.Done - d.Changed }
 
 // Tags reports whether the action adds or removes a tag.

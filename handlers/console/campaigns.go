@@ -15,7 +15,7 @@ func (o *Console) campaignRoutes(t *web.Table) {
 	o.get(t, "/campaigns", core.ActionFiguresRead, o.campaigns, "The console: campaigns")
 }
 
-// campaignStates lists the states in the order of a campaign's life cycle.
+// campaignStates lists the states in life cycle order.
 var campaignStates = []core.CampaignState{
 	core.CampaignDraft, core.CampaignInReview, core.CampaignApproved, core.CampaignScheduled, core.CampaignSending,
 	core.CampaignSent, core.CampaignArchived,
@@ -40,8 +40,8 @@ func (p *Page) CampaignBadge(s core.CampaignState) Badge {
 	return Badge{p.T("Draft"), ""}
 }
 
-// Opens reports whether the visitor may open a campaign. A visitor who may only see statistics can open only a campaign
-// that has statistics.
+// Opens reports whether the visitor may open a campaign. A visitor who may see only statistics can't open campaigns
+// without statistics.
 func (p *Page) Opens(c core.CampaignView) bool {
 	return p.May(core.ActionCampaignRead) || c.JobID != ""
 }
@@ -131,11 +131,11 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 
 // Limits of jobsByCampaign.
 const (
-	jobsPage     = 100 // number of jobs per API page
+	jobsPage     = 100 // number of jobs per page of the API
 	jobsPageMost = 5   // maximum number of pages; a campaign with more retries shows the results of the newest
 )
 
-// jobsByCampaign reads the send jobs of campaigns, newest first for each campaign.
+// jobsByCampaign reads campaigns' send jobs, newest first for each campaign.
 func (p *Page) jobsByCampaign(ids []string) (map[string][]jobRow, error) {
 	all := map[string][]jobRow{}
 	q := p.ofTenant("campaign_id", strings.Join(ids, ","), "limit", strconv.Itoa(jobsPage))
@@ -161,10 +161,10 @@ func (p *Page) jobsByCampaign(ids []string) (map[string][]jobRow, error) {
 // campaignFigures holds a campaign's results for table cells.
 type campaignFigures struct{ Delivered, Opened, Clicked namedFigure }
 
-// namedFigure is a figure with its label. An empty Text means unknown.
+// namedFigure is a figure with its label. If Text is empty, the figure is unknown.
 type namedFigure struct{ Text, Name string }
 
-// Figures returns the results of a campaign. Delivered can be higher than in the report, which also reads each bounce.
+// Figures returns a campaign's results. Delivered can be higher than in the report, which also reads each bounce.
 // Layouts without a table head show the labels.
 func (p *Page) Figures(s *core.Stats) (f campaignFigures) {
 	if s == nil {
@@ -180,7 +180,7 @@ func (p *Page) Figures(s *core.Stats) (f campaignFigures) {
 	return f
 }
 
-// campaignPage is a campaign with the data that its pages need.
+// campaignPage is a campaign with the data for its pages.
 type campaignPage struct {
 	core.CampaignView
 	Content core.CampaignContent `json:"content"`
@@ -204,7 +204,7 @@ type campaignPage struct {
 	Polls              []core.Poll    `json:"polls"`
 	Audience           *core.FollowUp `json:"audience"`
 
-	Permissions core.CampaignPermissions `json:"permissions"` // permissions of the visitor
+	Permissions core.CampaignPermissions `json:"permissions"` // the visitor's permissions
 
 	Revision string `json:"-"` // ETag for changes
 
@@ -214,7 +214,7 @@ type campaignPage struct {
 	opened     string // see openedAs; empty: the form is opened now
 }
 
-// Segmented reports whether segments determine the recipients.
+// Segmented reports whether segments determine the campaign's recipients.
 func (c *campaignPage) Segmented() bool { return c.SegmentID != "" || len(c.ExcludeSegmentIDs) > 0 }
 
 // Narrowed reports whether the campaign skips some of its lists' subscribers.
@@ -225,8 +225,8 @@ func (c *campaignPage) Narrowed() bool {
 // Title returns the display name of the campaign.
 func (c *campaignPage) Title(p *Page) string { return p.TitleOf(c.CampaignView) }
 
-// Archived reports whether the lists' archives should show the campaign. Without an explicit setting, the lists decide,
-// but a campaign to segments is hidden.
+// Archived reports whether the lists' archives should show the campaign. By default, they show every campaign except
+// unsent ones to segments.
 func (c *campaignPage) Archived() bool {
 	if c.Archive != nil {
 		return *c.Archive
@@ -237,7 +237,7 @@ func (c *campaignPage) Archived() bool {
 // campaign reads the campaign in the path.
 func (p *Page) campaign() (*campaignPage, error) { return p.campaignOf(p.ID()) }
 
-// campaignOf reads a campaign of the page's tenant.
+// campaignOf reads a campaign. It must belong to the page's tenant.
 func (p *Page) campaignOf(id string) (*campaignPage, error) {
 	a, err := p.Ask(web.Question{Method: http.MethodGet, Path: "/api/campaigns/" + id})
 	if err != nil {
@@ -253,7 +253,7 @@ func (p *Page) campaignOf(id string) (*campaignPage, error) {
 	return c, nil
 }
 
-// listChoice is one of the tenant's lists to choose from.
+// listChoice is one of the tenant's lists, for selection.
 type listChoice struct {
 	core.CountedList
 	On, Out bool // whether its subscribers are recipients, or are excluded

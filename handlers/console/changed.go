@@ -30,7 +30,7 @@ func (p *Page) changedText(changes []core.ContentChange) string {
 	return text
 }
 
-// changedParts holds the text for each part of a campaign that can change.
+// changedParts maps the parts of a campaign that can change to their names.
 var changedParts = map[string]string{
 	core.ChangedCampaign: "Campaign",
 	core.ChangedTheme:    "Theme",
@@ -43,8 +43,8 @@ var changedParts = map[string]string{
 	core.ChangedProgram:  "Email HTML",
 }
 
-// textTag returns a campaign's ETag without the part for layout and theme. That part isn't needed for saving, because
-// saving approves nothing.
+// textTag returns a campaign's ETag without the part for layout and theme. Saving doesn't need that part, because it
+// approves nothing.
 func textTag(tag string) string {
 	if revision, _, ok := strings.Cut(tag, "-"); ok {
 		return revision + `"`

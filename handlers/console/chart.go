@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Sizes of charts, in units of their viewBox.
+// Chart sizes, in units of the viewBox.
 const (
 	chartWidth, chartHeight = 640, 240
 	chartLeft, chartBottom  = 52, 24
@@ -61,8 +61,8 @@ type series struct {
 	Values []int64
 }
 
-// barsOf returns a chart with one or two bars per label, at half the height of other charts. long holds the labels
-// for its table.
+// barsOf returns a bar chart with one or two bars per label, half as high as other charts. long holds the labels for
+// its table.
 func (p *Page) barsOf(title string, labels, long []string, all ...series) chart {
 	c := chart{TableLabel: p.T("View as table"), Heads: []string{""}}
 	var values []int64
@@ -106,7 +106,7 @@ func (p *Page) barsOf(title string, labels, long []string, all ...series) chart 
 	return c
 }
 
-// openChart writes the start of a chart: title, lines and labels.
+// openChart writes the start of a chart: the title, the grid lines and the labels.
 func (p *Page) openChart(b *strings.Builder, title string, s scale, labels []string) {
 	fmt.Fprintf(b, `<svg class="chart" viewBox="0 0 %d %.0f" role="img" aria-label="%s">`, chartWidth,
 		s.height+chartTop+chartBottom, template.HTMLEscapeString(title))
@@ -141,8 +141,8 @@ type scale struct {
 	left, width, bottom, height float64
 }
 
-// newScale returns a scale for a chart of a given height. The scale extends from 0 to a round number above all values,
-// and has two to five lines.
+// newScale returns a scale for a chart of the given height. It extends from 0 to a round number above all values, and
+// has two to five lines.
 func newScale(values []int64, height float64) scale {
 	most := 1.0
 	for _, v := range values {
@@ -166,8 +166,8 @@ func newScale(values []int64, height float64) scale {
 	}
 }
 
-// newLineScale returns the scale of a line chart. The scale starts at a round number below the values, because a line
-// shows changes.
+// newLineScale returns the scale of a line chart. It starts at a round number below the values, so that changes are
+// visible.
 func newLineScale(values []int64) scale {
 	least := slices.Min(values)
 	above := make([]int64, len(values))

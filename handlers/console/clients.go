@@ -28,13 +28,13 @@ type clientsData struct {
 	Scopes  []scopeChoice
 }
 
-// scopeChoice is a scope with its name and what it allows.
+// scopeChoice is a scope with its name and an explanation of what it allows.
 type scopeChoice struct{ Value, Text, Help string }
 
 // maxClients is the maximum number of API clients that the page shows.
 const maxClients = 200
 
-// scopeOptions returns the scopes to choose from for an API client.
+// scopeOptions returns the scopes that an API client can have.
 func (p *Page) scopeOptions() []scopeChoice {
 	scopes := []scopeChoice{
 		{
@@ -61,7 +61,7 @@ func (p *Page) scopeOptions() []scopeChoice {
 	return scopes
 }
 
-// ScopeName returns the name of a scope as pages show it.
+// ScopeName returns a scope's name in the page's language.
 func (p *Page) ScopeName(scope string) string {
 	for _, o := range p.scopeOptions() {
 		if o.Value == scope {
@@ -71,7 +71,7 @@ func (p *Page) ScopeName(scope string) string {
 	return scope
 }
 
-// apiUse is the data for showing how to use the API with a client.
+// apiUse holds the data for the example of using the API with a client.
 type apiUse struct {
 	Page   *Page
 	Client string // ID of the client, or a placeholder
@@ -79,7 +79,7 @@ type apiUse struct {
 
 func newAPIUse(p *Page, client string) apiUse { return apiUse{p, client} }
 
-// OwnScopes returns the names of the client's scopes that concern newsletters.
+// OwnScopes returns the names of a client's scopes that concern newsletters.
 func (p *Page) OwnScopes(c core.Client) (names []string) {
 	for _, s := range c.Scopes {
 		if slices.Contains(core.ManagementScopes, s) {
@@ -105,7 +105,7 @@ func (p *Page) showClients(f filled, v View) (web.HTML, error) {
 
 func (p *Page) clientsAgain(_ filled, v View) (web.HTML, error) { return p.showClients(filled{}, v) }
 
-// addClient registers an API client that acts for itself, or a site that people sign in to.
+// addClient registers an API client that acts for itself, or a site to which people sign in.
 func (o *Console) addClient(p *Page) (web.HTML, error) {
 	body := map[string]any{
 		"tenant_id": p.Tenant.ID, "name": p.Form["name"], "client_type": core.ClientConfidential,
@@ -142,7 +142,7 @@ func (p *Page) showClientSecret(id, secret string) (web.HTML, error) {
 	}, filled{}, secretPage{id, secret, p.Path("settings", "clients")})
 }
 
-// secretPage holds a secret that is shown once. The secret is neither in a URL nor stored.
+// secretPage holds a secret that is shown only once. It is neither in a URL nor stored.
 type secretPage struct{ ID, Secret, Next string }
 
 // theClient reads the API client in the path.
@@ -171,7 +171,7 @@ func (o *Console) rotateClient(p *Page) (web.HTML, error) {
 	return p.showClientSecret(c.ID, changed.Secret)
 }
 
-// switchClient disables an API client, which invalidates its tokens, or enables the client again.
+// switchClient disables an API client, which invalidates its tokens, or enables it.
 func (o *Console) switchClient(p *Page) (web.HTML, error) {
 	if _, err := p.theClient(); err != nil {
 		return web.HTML{}, err
@@ -182,7 +182,7 @@ func (o *Console) switchClient(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "clients"), "saved")
 }
 
-// disableClient disables or enables the API client in the path, according to the form.
+// disableClient disables or enables the API client in the path, as the form says.
 func (p *Page) disableClient() error {
 	body := map[string]bool{"disabled": p.Form["disabled"] == "1"}
 	return p.Do("PUT", apiClients+"/"+url.PathEscape(p.Param("id")), body, nil)

@@ -9,7 +9,7 @@ import (
 	"newsletterd/mail/markup"
 )
 
-// compareRoutes adds the routes that the editor script uses for comparisons.
+// compareRoutes adds the routes with which the editor script compares sources.
 func (o *Console) compareRoutes(t *web.Table) {
 	o.upload(t, "/compare-sources", core.ActionCampaignRead, o.compareSources,
 		"The console: whether two sources produce the same email")
@@ -22,7 +22,7 @@ type compared struct {
 	After  string `json:"after"`
 }
 
-// compareSources reports to the editor script whether the script's version would produce the same email.
+// compareSources responds to the editor script with whether its version of the source would produce the same email.
 func (o *Console) compareSources(p *Page) (any, error) {
 	var in compared
 	if err := json.NewDecoder(io.LimitReader(p.Request.Body, maxForm)).Decode(&in); err != nil {
@@ -34,7 +34,7 @@ func (o *Console) compareSources(p *Page) (any, error) {
 }
 
 // same reports whether both sources produce the same HTML and text, including placeholders. A source that doesn't
-// compile is not the same as any other, because the visual editor can't show its result.
+// compile isn't the same as any other, because the visual editor can't show its result.
 func (c *compared) same() bool {
 	before, err := markup.Compile(c.Kind, c.Before, markup.Options{})
 	if err != nil {

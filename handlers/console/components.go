@@ -37,10 +37,10 @@ var functions = template.FuncMap{
 	"int64":            func(n int) int64 { return int64(n) },
 }
 
-// Listed returns text with placeholders as lists on pages show it (core.ListedText).
+// Listed returns text for lists on pages, with its placeholders shown as in core.ListedText.
 func (p *Page) Listed(text string) string { return core.ListedText(text, p.knownLabel) }
 
-// field is an input with its label. Its methods return a changed copy, for use in templates:
+// field is a form input with its label. Its methods return a changed copy, for use in templates:
 //
 //	{{template "field" ((field "name" $label .Data.Name).Must.Limit 200)}}
 type field struct {
@@ -49,10 +49,10 @@ type field struct {
 	Mode                        string // attribute inputmode, for on-screen keyboards
 	Hint, Wrong                 string
 	Required, Area              bool
-	Calm                        bool         // whether the field is wrong but another field has the focus
+	Calm                        bool         // whether the field has an error but another field has the focus
 	List                        string       // id of a datalist
-	Fields                      string       // id of a text input; the editor script offers its subscriber fields here
-	Chips                       fieldChoices // the only fields that the text can contain; the editor script shows them
+	Fields                      string       // id of a text input whose subscriber fields the editor script offers here
+	Chips                       fieldChoices // the only fields that the text can contain, shown by the editor script
 	Max, Rows                   int
 	Options                     []option
 }
@@ -71,7 +71,7 @@ func newChoice(name, label, value string, options []option) field {
 	return field{Name: name, Label: label, Value: value, Options: options}
 }
 
-// ID returns the id of the element: the name with dots replaced, for selectors.
+// ID returns the element's id. It contains the name with dots replaced, because the id is used in selectors.
 func (f field) ID() string { return "f-" + strings.ReplaceAll(f.Name, ".", "-") }
 
 // Must makes the field required.
@@ -86,30 +86,30 @@ func (f field) Tall(rows int) field { f.Rows = rows; return f }
 // Help sets the hint below the field.
 func (f field) Help(text string) field { f.Hint = text; return f }
 
-// Blame sets the field's error. An empty text means no error.
+// Blame sets the field's error. An empty string means no error.
 func (f field) Blame(text string) field { f.Wrong = text; return f }
 
 // Kind sets the type of the input.
 func (f field) Kind(name string) field { f.Type = name; return f }
 
-// Web makes the field accept a URL. Its type stays text, because browsers would refuse the incomplete URLs that
+// Web makes the field accept a URL. Its type remains text, because browsers would reject the incomplete URLs that
 // webAddress completes.
 func (f field) Web() field { f.Mode = "url"; return f }
 
-// Like sets an example, shown while the field is empty.
+// Like sets a placeholder, an example that is shown while the field is empty.
 func (f field) Like(text string) field { f.Placeholder = text; return f }
 
-// FieldsOf makes the field offer the same subscriber fields as the editor of the text input with the given id.
+// FieldsOf makes the field offer the same subscriber fields as the editor for the text input with this id.
 func (f field) FieldsOf(text string) field { f.Fields = text; return f }
 
-// Only sets the fields that the text can contain, without fallbacks. With scripts, they are shown by their labels.
+// Only sets the fields that the text can contain, without fallbacks. With scripts, they appear as their labels.
 func (f field) Only(fields fieldChoices) field { f.Chips = fields; return f }
 
-// insertMenu is the data of the component "insert": a menu that inserts a field into an input.
+// insertMenu holds the data for the component "insert": a menu that inserts a field into an input.
 type insertMenu struct {
 	Label, Into string // Into is the id of the input
 	Fields      []option
-	Emoji       bool // whether it offers emoji, too
+	Emoji       bool // whether the menu also offers emoji
 }
 
 // Insert returns the menu for the fields that the text can contain.
@@ -121,36 +121,36 @@ func (f field) Insert(label string) insertMenu {
 	return m
 }
 
-// From sets the id of a datalist with suggestions.
+// From sets the id of the datalist that contains suggestions.
 func (f field) From(list string) field { f.List = list; return f }
 
-// Fill sets the attribute autocomplete.
+// Fill sets the autocomplete attribute.
 func (f field) Fill(name string) field { f.Complete = name; return f }
 
-// file is a file input named "file". Clicking its area opens the file dialog, and files can be dropped on it.
+// file is a file input named "file". Clicking its area opens a file dialog, and files can be dropped on it.
 type file struct {
 	ID, Label, Accept, Hint, Drop, Wrong string
 
-	NotNeeded bool // whether the form can be sent without a file
+	NotNeeded bool // whether the form can be submitted without a file
 }
 
 func newFile(label, accept, hint string) file {
 	return file{ID: "f-file", Label: label, Accept: accept, Hint: hint}
 }
 
-// Second sets the id for a second file input on a page.
+// Second sets a different id, for the second file input on a page.
 func (f file) Second() file { f.ID = "f-file-2"; return f }
 
-// Pictures reports whether the input accepts only images. With scripts, it then shows the chosen image.
+// Pictures reports whether the input accepts only images. If so, scripts show the chosen image.
 func (f file) Pictures() bool { return strings.HasPrefix(f.Accept, "image/") }
 
-// Optional allows sending the form without a file.
+// Optional allows submitting the form without a file.
 func (f file) Optional() file { f.NotNeeded = true; return f }
 
 // Or sets text that scripts add to the hint.
 func (f file) Or(text string) file { f.Drop = text; return f }
 
-// Blame sets the file's error. An empty text means no error.
+// Blame sets the file's error. An empty string means no error.
 func (f file) Blame(text string) file { f.Wrong = text; return f }
 
 type tick struct {
@@ -164,11 +164,11 @@ type stat struct{ Label, Figure, Note, To string }
 
 type emptyState struct{ Icon, Title, Text, To, Link string }
 
-// pager holds the links to the other pages of a list.
+// pager holds a list's pagination links.
 type pager struct{ Label, First, FirstText, Next, NextText string }
 
-// Pager returns the links from a page of a list to the first and the next one. next is the cursor of the next page,
-// or empty on the last one.
+// Pager returns the links to a list's first and next page. next is the cursor for the next page, or empty on the last
+// page.
 func (p *Page) Pager(next string) pager {
 	q := p.Request.URL.Query()
 	out := pager{Label: p.T("Pagination"), FirstText: p.T("First page"), NextText: p.T("Next page")}

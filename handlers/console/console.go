@@ -19,10 +19,10 @@ const Path = page.ConsolePath
 
 // Options holds the functions and settings that the console needs from other packages.
 type Options struct {
-	// Proved reports whether a visitor's last sign-in is sufficient for sensitive actions at the time now.
+	// Proved reports whether a visitor's last sign-in is recent enough for sensitive actions at the time now.
 	Proved func(ctx context.Context, who core.Visitor, now core.Instant) (bool, error)
-	// Prove renders the page that asks a visitor to reauthenticate. The page then leads to path, and posts form if form
-	// is not empty. step names the action that follows; it may be empty. back is the page to return to after canceling.
+	// Prove renders the page that asks a visitor to reauthenticate. The page then leads to path, or posts form there if
+	// form is not empty. step is the name of the next action, or empty. back is the page to return to after canceling.
 	Prove func(c *web.Call, who core.Visitor, path, form, step, back string) (web.HTML, error)
 	// Review returns the URL of the page for approving a campaign or requesting changes.
 	Review func(campaignID string) string
@@ -31,19 +31,19 @@ type Options struct {
 	HiddenInDark func(ctx context.Context, address string) bool
 	// OnPlate returns a PNG of the image at a URL, on a white background.
 	OnPlate func(ctx context.Context, address string) ([]byte, error)
-	// MailDefault returns the built-in text for an email to subscribers in a language. kind is core.MailConfirm or a
-	// similar constant.
+	// MailDefault returns the built-in text for a kind of email to subscribers. kind is core.MailConfirm or a similar
+	// constant.
 	MailDefault func(kind, language string) core.MailText
-	// Findings returns what doctor finds about the server. If dns is true, that includes findings about DNS records.
-	// They keep their values, so that the console can translate them.
+	// Findings returns what doctor finds about the server, including its DNS records if dns is true. The findings
+	// contain their values separately, so that the console can translate them.
 	Findings func(c *web.Call, dns bool) ([]core.Finding, error)
-	// MailPreview renders a tenant's email of a kind with the custom text own. list is the name of the list, and to is
-	// the recipient's address.
+	// MailPreview renders an email from a tenant to a subscriber with the custom text own. list is the list's name, and
+	// to the recipient's address.
 	MailPreview func(t *core.Tenant, kind, language, list, to string, own core.MailText) (subject, html string, err error)
 	// PictureBytes is the maximum size of an uploaded image in bytes.
 	PictureBytes int64
-	// Folder reports whether a tenant's emails are only saved to a folder. A tenant without an ID stands for the
-	// server. If Folder is nil, they are not.
+	// Folder reports whether a tenant's emails are only saved to a folder. A tenant without an ID means the server. If
+	// Folder is nil, emails are sent.
 	Folder func(ctx context.Context, t *core.Tenant) (bool, error)
 }
 
@@ -53,7 +53,7 @@ type Console struct{ options Options }
 // New returns the console.
 func New(o Options) *Console { return &Console{o} }
 
-// maxForm is the maximum size of a form in bytes. It allows for a URL-encoded newsletter.
+// maxForm is the maximum size of a form in bytes. It must fit a URL-encoded newsletter.
 const maxForm = 4 << 20
 
 // Routes adds the routes of the console to the table.
@@ -82,15 +82,15 @@ func (o *Console) Routes(t *web.Table) {
 	o.settingsRoutes(t)
 }
 
-// handler handles a visitor's request.
+// handler handles a visitor's request for a page.
 type handler func(p *Page) (web.HTML, error)
 
-// open adds a page that belongs to no tenant, for every signed-in user.
+// open adds a page outside of any tenant, for every signed-in user.
 func (o *Console) open(t *web.Table, path string, fn handler, summary string) {
 	t.Add("GET", path, visitor(""), web.Console, web.Get(o.visited("", fn)), summary)
 }
 
-// openPost adds the handler for a form on a page added with open.
+// openPost adds the form handler for a page added with open.
 func (o *Console) openPost(t *web.Table, path string, fn handler, summary string) {
 	do := o.visited("", fn)
 	t.Add("POST", path, visitor(""), web.Console, web.Values(func(c *web.Call, form map[string]string) (web.HTML, error) {
@@ -99,12 +99,12 @@ func (o *Console) openPost(t *web.Table, path string, fn handler, summary string
 	}), summary)
 }
 
-// get adds a tenant page, below the tenant's path, for visitors who may perform the action.
+// get adds a page below a tenant's path, for visitors who may perform the action.
 func (o *Console) get(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, web.Get(o.visited(action, fn)), summary)
 }
 
-// post adds the handler for a form on a page added with get.
+// post adds the form handler for a page added with get.
 func (o *Console) post(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	do := o.visited(action, fn)
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
@@ -114,7 +114,7 @@ func (o *Console) post(t *web.Table, path string, action core.Action, fn handler
 		}).MaxBody(maxForm), summary)
 }
 
-// file adds a tenant's file download. fn makes the API write the file, as long as the browser keeps reading.
+// file adds a file download for a tenant. fn makes the API write the file as long as the browser keeps reading.
 func (o *Console) file(t *web.Table, path string, action core.Action, fn func(p *Page) error, summary string) {
 	o.getFile(t, path, action, func(p *Page) (web.HTML, error) { return web.HTML{}, fn(p) }, summary)
 }
@@ -129,8 +129,8 @@ type fileData struct {
 	Person     bool   // whether the file has the data of one person
 }
 
-// export adds a tenant's file export and its page, which requires recent reauthentication. find returns the API path of
-// the file.
+// export adds a file export for a tenant, and its page, which requires recent reauthentication. find returns the file's
+// API path.
 func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, error), summary string) {
 	o.exportOf(t, path, core.ActionPeopleExport, func(p *Page) (web.Question, error) {
 		from, err := find(p)
@@ -138,7 +138,7 @@ func (o *Console) export(t *web.Table, path string, find func(p *Page) (string, 
 	}, summary)
 }
 
-// exportOf is like export, but find returns any API request, and the visitor must be allowed to perform the action.
+// exportOf is like export, but find returns any API request, and the visitor must have permission for the action.
 func (o *Console) exportOf(t *web.Table, path string, action core.Action, find func(p *Page) (web.Question, error),
 	summary string,
 ) {
@@ -167,7 +167,7 @@ func (o *Console) exportOf(t *web.Table, path string, action core.Action, find f
 	}, summary)
 }
 
-// beforeExport returns the URL of the page that leads to an export's page.
+// beforeExport returns the URL of the page with the link to an export.
 func beforeExport(u *url.URL) string {
 	to := u.EscapedPath()
 	to = to[:max(0, strings.LastIndexAny(to, "-/"))] // /people/1/export, /suppressions-export
@@ -179,7 +179,7 @@ func beforeExport(u *url.URL) string {
 	return to + "?" + q.Encode()
 }
 
-// stream adds the handler for a form with a large file. fn reads the body.
+// stream adds the handler for a form that contains a large file. fn reads the body.
 func (o *Console) stream(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console, streaming(o.visited(action, fn)), summary)
 }
@@ -191,7 +191,8 @@ func streaming(do func(c *web.Call) (web.HTML, error)) web.Endpoint {
 type formKey struct{}
 
 // visitor returns the access rule for the console's pages, which runs before a body is read. Forms must come from this
-// site, and large forms from a browser with a signed-in user. The pages check who the user is and what they may do.
+// site, and large forms from a browser with a signed-in user. The pages themselves check who the user is and what they
+// may do.
 func visitor(action core.Action) web.Access {
 	name := "visitor"
 	if action != "" {
@@ -214,13 +215,13 @@ func (o *Console) visited(action core.Action, fn handler) func(c *web.Call) (web
 	return func(c *web.Call) (web.HTML, error) { return o.answer(c, action, fn) }
 }
 
-// upload adds a file upload for a script. fn reads the body. The response is JSON, and an error is text.
+// upload adds a route to which a script uploads a file. fn reads the body. The response is JSON, or text for an error.
 func (o *Console) upload(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
 		web.Stream(func(c *web.Call, _ struct{}) (web.Text, error) { return o.json(c, action, fn) }), summary)
 }
 
-// data adds a route that scripts read. The response is JSON, and an error is text.
+// data adds a route from which a script reads data. The response is JSON, or text for an error.
 func (o *Console) data(t *web.Table, path string, action core.Action, fn func(p *Page) (any, error), summary string) {
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console,
 		web.Get(func(c *web.Call) (web.Text, error) { return o.json(c, action, fn) }), summary)
@@ -242,7 +243,7 @@ func (o *Console) json(c *web.Call, action core.Action, fn func(p *Page) (any, e
 	return web.Text{Type: "application/json", Body: b}, err
 }
 
-// uploadFault responds to a script with an error message for visitors.
+// uploadFault responds to a script with an error message that its visitor can read.
 func (o *Console) uploadFault(c *web.Call, p *Page, err error) (web.Text, error) {
 	e, is := errors.AsType[*core.Error](err)
 	if !is {
@@ -257,7 +258,7 @@ func (o *Console) uploadFault(c *web.Call, p *Page, err error) (web.Text, error)
 	return web.Text{Type: "text/plain; charset=utf-8", Body: []byte(text)}, nil
 }
 
-// visitor returns the page of the signed-in user. If no user is signed in, it returns core.ErrUnauthenticated.
+// visitor returns a Page for the signed-in user. If no user is signed in, it returns core.ErrUnauthenticated.
 func (o *Console) visitor(c *web.Call) (*Page, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {
@@ -293,13 +294,13 @@ func (o *Console) answer(c *web.Call, action core.Action, fn handler) (web.HTML,
 	return p.failed(err)
 }
 
-// toLogin redirects the browser to the sign-in page, which leads back here.
+// toLogin redirects the browser to the sign-in page, which returns to this page.
 func (o *Console) toLogin(c *web.Call) web.HTML {
 	return web.HTML{To: c.PublicURL() + page.LoginPath(here(c))}
 }
 
-// here returns the path that the sign-in page leads back to. For a submitted form, this is the form's page; the browser
-// keeps the data entered there.
+// here returns the path to which the sign-in page returns. For a submitted form, it is the form's page, and the browser
+// keeps the entered data.
 func here(c *web.Call) string {
 	if c.Request.Method == http.MethodGet {
 		return c.Request.URL.RequestURI()
@@ -323,7 +324,7 @@ func cameFrom(c *web.Call) string {
 	return path
 }
 
-// prove asks the visitor to reauthenticate and then continues with the request.
+// prove asks the visitor to reauthenticate, and continues with the request afterwards.
 func (o *Console) prove(p *Page) (web.HTML, error) {
 	form := ""
 	if p.Request.Method == http.MethodPost {
@@ -342,7 +343,7 @@ func (o *Console) prove(p *Page) (web.HTML, error) {
 	return o.options.Prove(p.Call, p.Who, to, form, p.nextStep(), cameFrom(p.Call))
 }
 
-// nextStep names the action that requires reauthentication, or returns an empty string.
+// nextStep returns the name of the action that requires reauthentication, or an empty string.
 func (p *Page) nextStep() string {
 	path, _ := strings.CutPrefix(p.Request.URL.Path, p.Path()+"/")
 	area, _, _ := strings.Cut(path, "/")

@@ -22,7 +22,7 @@ type correctionData struct {
 	Pictures              string
 }
 
-// shownTo holds where a sent campaign appears on pages.
+// shownTo holds the places where a sent campaign is visible.
 type shownTo struct {
 	Archives []Link   // archives of its lists that show it
 	Hidden   []string // lists whose archives would show it if it weren't hidden
@@ -32,7 +32,8 @@ type shownTo struct {
 // Anywhere reports whether the campaign is visible anywhere.
 func (s *shownTo) Anywhere() bool { return len(s.Archives) > 0 || s.Link }
 
-// shownTo returns where a campaign is shown. The link to the browser view may come from one of the tenant's layouts.
+// shownTo returns the places where a campaign is visible. The link to the browser view may come from one of the
+// tenant's layouts.
 func (p *Page) shownTo(c *campaignPage) (s shownTo, err error) {
 	s.Link = c.Content.Layout != "" || strings.Contains(c.Content.Source+c.Content.Text, "view_url")
 	for _, id := range c.ListIDs {
@@ -60,8 +61,7 @@ func (p *Page) shownTo(c *campaignPage) (s shownTo, err error) {
 	return s, nil
 }
 
-// showInArchive hides a sent campaign from the archives of its lists, or shows it there. Showing it needs the
-// permission to send.
+// showInArchive shows or hides a sent campaign in its lists' archives. Showing it requires permission to send.
 func (o *Console) showInArchive(p *Page) (web.HTML, error) {
 	id, shown := p.ID(), p.Form["shown"] == "1"
 	_, err := p.Ask(web.Question{
@@ -81,7 +81,7 @@ func (o *Console) showInArchive(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), notice)
 }
 
-// correction shows the form for correcting a sent campaign on pages.
+// correction shows the form for correcting the web version of a sent campaign.
 func (o *Console) correction(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *Page) showCorrection(d *correctionData, v View) (web.HTML, error) {
 	return p.Show("correction", v)
 }
 
-// body returns the body of the API request.
+// body returns the API request body for the correction.
 func (d *correctionData) body() map[string]any {
 	out := map[string]any{"subject": d.Subject, "source": d.Source}
 	if d.Campaign.Content.Kind == core.ContentHTML {
@@ -165,7 +165,7 @@ func (o *Console) tryCorrection(p *Page) (web.HTML, error) {
 	return p.showMail(mail)
 }
 
-// correct replaces the content that pages show for a campaign, or restores the sent version.
+// correct replaces a campaign's content on web pages, or restores the sent version.
 func (o *Console) correct(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {

@@ -16,20 +16,20 @@ import (
 //go:embed designs
 var designFiles embed.FS
 
-// start is a choice for a new campaign's content.
+// start is a starting point for a new campaign's content.
 type start struct {
 	Value, Title, Text string
 	Shapes             []shape // thumbnail
 	On                 bool
 }
 
-// shape is a part of a design's thumbnail: a block of its text. Kind is the CSS class.
+// shape is a part of a design's thumbnail that represents a block of text. Kind is the CSS class.
 type shape struct {
 	Kind  string
 	Parts []shape // blocks of a callout, columns or the blocks of a column
 }
 
-// The kinds of shapes.
+// Kinds of shapes.
 const (
 	shapeTitle   = "d-title"
 	shapeHeading = "d-head"
@@ -45,8 +45,8 @@ const (
 // lineOfText is the maximum length in characters of a paragraph that a thumbnail shows as one line.
 const lineOfText = 50
 
-// drawn returns the shapes of a design's thumbnail. It understands only the Markdown that designs use: each block is
-// one line.
+// drawn returns the shapes in a design's thumbnail. It supports only the Markdown in the built-in designs, in which
+// each block is one line.
 func drawn(text string) []shape {
 	all := [][]shape{nil} // the shapes of the document, and of each open container
 	var open []string     // the kinds of the containers
@@ -81,7 +81,7 @@ func drawn(text string) []shape {
 	return all[0]
 }
 
-// samples returns the paragraphs in all designs that an author should replace: those with four or more words and no
+// samples returns the paragraphs in all designs that authors should replace: those with four or more words and no
 // placeholders.
 var samples = sync.OnceValue(func() (all []string) {
 	files, err := fs.Glob(designFiles, "designs/*/*.md")
@@ -106,7 +106,7 @@ var samples = sync.OnceValue(func() (all []string) {
 	return all
 })
 
-// sampleIn returns a design's sentence that is still in the content, or an empty string.
+// sampleIn returns a design's sample sentence that is still in the content, or an empty string.
 func sampleIn(c core.CampaignContent) string {
 	for _, line := range samples() {
 		if strings.Contains(c.Source, line) {
@@ -116,7 +116,7 @@ func sampleIn(c core.CampaignContent) string {
 	return ""
 }
 
-// startOf is the prefix of values that name a campaign to start from.
+// startOf is the prefix of values that identify a campaign as the starting point.
 const startOf = "campaign:"
 
 // designText returns a design's text in the visitor's language, or in the default language.

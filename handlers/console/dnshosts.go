@@ -1,7 +1,7 @@
 package console
 
-// hostSteps holds a sentence for each hosting provider (core.DNSHost) about where to create DNS records. Because the
-// providers' sites change, each sentence only says what to look for.
+// hostSteps maps hosting providers (core.DNSHost) to a sentence about where to create DNS records. Providers change
+// their sites, so the sentences only say what to look for.
 var hostSteps = map[string]string{
 	"cloudflare": "Go to your domain > DNS > Records > Add record. For a CNAME, turn off the proxy (“DNS only”).",
 	"godaddy":    "Go to My Products > DNS next to your domain > Add New Record.",
@@ -30,7 +30,7 @@ var hostSteps = map[string]string{
 	"porkbun":       "Go to Domain Management > DNS next to your domain > Manage DNS Records > Add.",
 }
 
-// HostSteps describes where to create records at the domain's provider, and how to enter names.
+// HostSteps describes where to create DNS records at a hosting provider, and how to enter their names.
 func (p *Page) HostSteps(id, name string) string {
 	switch {
 	case hostSteps[id] != "":

@@ -10,7 +10,7 @@ import (
 )
 
 // startFirstKey starts signing with a domain's first key if the key's record is published and no other key signs. If
-// that fails, the domain's page has a button.
+// that fails, the visitor can use the button on the domain's page.
 func (p *Page) startFirstKey(d *core.SenderDomainView) {
 	var set core.DomainRecords
 	if !p.May(core.ActionDKIMManage) {
@@ -37,7 +37,7 @@ func (p *Page) startFirstKey(d *core.SenderDomainView) {
 	}
 }
 
-// domainKeys creates, switches and deletes the keys that sign a domain's emails.
+// domainKeys creates, activates, deactivates and deletes the keys that sign a domain's emails.
 func (o *Console) domainKeys(p *Page) (web.HTML, error) {
 	d, err := p.theDomain()
 	if err != nil {
@@ -66,8 +66,8 @@ func (o *Console) domainKeys(p *Page) (web.HTML, error) {
 	return p.Redirect(p.domainPath(d.ID), notice)
 }
 
-// makeKey creates a key that is inactive until its record is published. The key's name contains the date, so that keys
-// can be replaced. For an unverified domain, the API chooses the key's name.
+// makeKey creates a key, which stays inactive until its record is published. The key's name contains the date, so that
+// keys can be replaced. For an unverified domain, the API chooses the name.
 func (p *Page) makeKey(d *core.SenderDomainView) (err error) {
 	if !d.Verified() {
 		body := map[string]string{"tenant_id": p.Tenant.ID, "domain": d.Domain, "status": core.DKIMInactive}
@@ -85,7 +85,7 @@ func (p *Page) makeKey(d *core.SenderDomainView) (err error) {
 	return err
 }
 
-// startKey makes a key sign and deactivates the previous ones.
+// startKey activates a key for signing and deactivates the previous ones.
 func (p *Page) startKey(d *core.SenderDomainView) error {
 	var set core.DomainRecords
 	if _, err := p.Get(apiDomains+"/"+d.ID+"/records", nil, &set); err != nil {

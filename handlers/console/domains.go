@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// recordsPath is the path of the page that shows the records of a domain to everyone with the link.
+// recordsPath is the path of the page that shows a domain's records to anyone with the link.
 const recordsPath = "/records"
 
 // domainRoutes adds the routes for sender domains.
@@ -59,7 +59,7 @@ func (p *Page) showDomains(f filled, v View) (web.HTML, error) {
 	return p.showSettings("domains", "domains", v, f, rows)
 }
 
-// onTrust reports whether a domain is verified only by a server administrator and not by a DNS record.
+// onTrust reports whether a domain is verified by a server administrator but not by a DNS record.
 func onTrust(d *core.SenderDomainView) bool {
 	return d.Verified() && d.VerifiedBy != core.VerifiedByDNS && d.Check != core.DomainFound
 }
@@ -85,8 +85,8 @@ func (o *Console) proposeDomain(p *Page) (web.HTML, error) {
 		return p.refused(err, p.showDomains)
 	}
 	if p.May(core.ActionDKIMManage) {
-		// Create the key now so that all records can be published together. If that fails, the domain's page has a
-		// button.
+		// Create the key now so that all records can be published together. If that fails, the visitor can use the
+		// button on the domain's page.
 		if err := p.makeKey(&made); err != nil {
 			p.LogError(err)
 		}
@@ -100,14 +100,14 @@ func (p *Page) domainPath(id string) string { return p.Path("settings", "domains
 type recordRow struct {
 	core.DomainRecord
 	What, Why string // its name, and its purpose in plain words
-	Note      string // what to do about its current state
+	Note      string // what to do in its current state
 	Badge     Badge
 	ID        string // prefix of the ids of elements whose text can be copied
 	// whether the visitor can activate, deactivate and delete the key
 	Starts, Rests, Deletes bool
 }
 
-// domainPage is the data of a domain's pages.
+// domainPage holds the data for a domain's pages.
 type domainPage struct {
 	core.DomainRecords
 	ID      string
@@ -116,15 +116,15 @@ type domainPage struct {
 	Rows    []recordRow
 	Link    string       // link for forwarding; empty: no link was created
 	Until   core.Instant // expiry of Link
-	// LinkHost is the available host for links in emails. Used is the current host if it belongs to the domain.
+	// LinkHost is the host that can be used for links in emails. Used is the current host if it belongs to the domain.
 	LinkHost, Used string
 	Keys           int  // number of keys
-	Signs          bool // whether one of the keys signs
+	Signs          bool // whether one of the keys signs emails
 	Trusted        bool // whether no DNS record verifies the domain yet
 	Start          bool // whether all records are published and a key is ready to sign
 }
 
-// SignsSoon reports whether signing starts once the record of the domain's key is published.
+// SignsSoon reports whether signing starts when the record of the domain's key is published.
 func (d domainPage) SignsSoon() bool {
 	return !d.Signs && !slices.ContainsFunc(d.Rows, func(row recordRow) bool { return row.Starts })
 }
@@ -159,7 +159,7 @@ func (p *Page) domainPage(d *core.SenderDomainView) (out domainPage, err error) 
 	return out, nil
 }
 
-// describe adds the texts about a domain's records.
+// describe adds the descriptions of a domain's records.
 func (p *Page) describe(d *domainPage, id string) {
 	d.ID, d.Badge = id, p.domainBadge(d.Status == core.DomainVerified, d.Complete)
 	if d.Refusal != "" {
@@ -249,7 +249,7 @@ func (p *Page) recordPurpose(purpose string) (what, why string) {
 	return "", ""
 }
 
-// recordNote returns what to do about the current state of a record.
+// recordNote returns what to do about a record in its current state.
 func (p *Page) recordNote(r *core.DomainRecord) (note string) {
 	switch {
 	case r.State == core.RecordMisplaced && r.FoundAt == r.Name[strings.IndexByte(r.Name, '.')+1:]:
@@ -279,7 +279,7 @@ func (p *Page) recordNote(r *core.DomainRecord) (note string) {
 	return note
 }
 
-// showDomain shows the domain in the path with its records. A script gets only the part that changes.
+// showDomain shows the domain in the path with its records. For a script, it renders only the part that changes.
 func (p *Page) showDomain(f filled, v View) (web.HTML, error) {
 	d, err := p.theDomain()
 	if err != nil {
@@ -341,7 +341,7 @@ func (o *Console) domainCheck(p *Page) (web.HTML, error) {
 // domainAgain shows a domain's page after a failed action.
 func (p *Page) domainAgain(f filled, v View) (web.HTML, error) { return p.showDomain(f, v) }
 
-// domainForward shows a link to the records for the person who manages the domain.
+// domainForward shows a link to the records that the visitor can forward to the person who manages the domain.
 func (o *Console) domainForward(p *Page) (web.HTML, error) {
 	d, err := p.theDomain()
 	if err != nil {
@@ -385,7 +385,7 @@ func (o *Console) domainDelete(p *Page) (web.HTML, error) {
 	return p.deleteFrom(apiDomains, p.Path("settings", "domains"), p.domainAgain)
 }
 
-// deleteFrom deletes the record in the path after confirmation, and redirects to another page.
+// deleteFrom deletes a record after confirmation, and redirects to another page. api is the record's API path.
 func (p *Page) deleteFrom(api, to string, show func(filled, View) (web.HTML, error)) (web.HTML, error) {
 	if p.Form["sure"] != "1" {
 		return p.notSure(show)
@@ -397,7 +397,7 @@ func (p *Page) deleteFrom(api, to string, show func(filled, View) (web.HTML, err
 	return p.Redirect(to, "deleted")
 }
 
-// notSure shows a page again because the confirmation checkbox was not checked.
+// notSure shows a page again, because the confirmation checkbox is not checked.
 func (p *Page) notSure(show func(filled, View) (web.HTML, error)) (web.HTML, error) {
 	return show(filled{}, View{Fault: p.T("Check the box to confirm."), Status: http.StatusBadRequest})
 }
@@ -407,7 +407,7 @@ type forwardedQuery struct {
 	Token string `query:"token"`
 }
 
-// forwarded shows the records of a domain to everyone with the link. It shows neither a user nor any other data.
+// forwarded shows a domain's records to anyone with the link. It shows neither a user nor any other data.
 func (o *Console) forwarded(c *web.Call, in forwardedQuery) (web.HTML, error) {
 	p := &Page{Call: c, console: o, Lang: languageOf(c), Zone: zoneOf(c)}
 	var d domainPage

@@ -31,7 +31,7 @@ func (o *Console) editorRoutes(t *web.Table) {
 		"campaign")
 }
 
-// blame shows fault in v if the visitor can fix it. Otherwise, it returns fault.
+// blame shows fault in v if the visitor can fix it. Otherwise, it returns fault unchanged.
 func (p *Page) blame(v *View, fault error) error {
 	if fault == nil {
 		return nil
@@ -43,7 +43,7 @@ func (p *Page) blame(v *View, fault error) error {
 	return nil
 }
 
-// written reports whether a campaign in the state can still be edited.
+// written reports whether a campaign in this state can still be edited.
 func written(s core.CampaignState) bool {
 	return s == core.CampaignDraft || s == core.CampaignInReview || s == core.CampaignApproved
 }
@@ -71,7 +71,7 @@ func (o *Console) showCampaign(p *Page) (web.HTML, error) {
 type editorData struct {
 	*campaignPage
 	Lists     []listChoice
-	Segments  []option // all segments of the tenant, and "" for everyone; empty: there are no segments and no tags
+	Segments  []option // the tenant's segments, and "" for everyone; empty: there are no segments and no tags
 	Tags      []option // tags without a segment
 	Themes    []option
 	Trackings []option
@@ -81,22 +81,22 @@ type editorData struct {
 	Inbox     inbox
 	Seen      seenAs
 	Readers   string   // audience, in words
-	Limits    []string // how other campaigns limit the audience
+	Limits    []string // limits on the audience that refer to other campaigns
 	Conflict  bool     // whether another person has saved in the meantime
 	Settings  bool     // whether the settings tab is open
 	MayTest   bool
 	TestTo    string
 	SavedAt   string
 	Fields    fieldChoices // fields of subscribers
-	Pictures  string       // origins of images that the page may show
+	Pictures  string       // allowed image origins
 	Looks     string       // design of buttons and boxes in the email, for the editor script (JSON)
 	Theirs    []diffLine
 
 	Unapproved bool // whether the last saved change withdrew the approval
-	Rearchived bool // whether the last saved change affected whether archives show the campaign by default
+	Rearchived bool // whether the last saved change affected the default for showing the campaign in archives
 }
 
-// AnyArchive reports whether one of the tenant's lists has a public archive. Otherwise, the campaign's setting has no
+// AnyArchive reports whether one of the tenant's lists has a public archive. If none has, the campaign's setting has no
 // effect.
 func (d *editorData) AnyArchive() bool {
 	return slices.ContainsFunc(d.Lists, func(l listChoice) bool { return l.Archive })
@@ -121,7 +121,7 @@ func (p *Page) check(of *campaignPage) (checks, error) {
 	return p.checksOf(of, found.Findings, found.Fields), nil
 }
 
-// checksOf returns the findings about a campaign as the page shows them.
+// checksOf returns a campaign's findings in the form that the page shows.
 func (p *Page) checksOf(of *campaignPage, found []core.CampaignFinding, fields []core.FieldCoverage) (c checks) {
 	c.Matters, c.Fields = p.matters(of, found, fields), fields
 	for i := range c.Matters {
@@ -134,7 +134,7 @@ func (p *Page) checksOf(of *campaignPage, found []core.CampaignFinding, fields [
 	return c
 }
 
-// inbox is an email as an inbox lists it.
+// inbox is an email's entry in an inbox.
 type inbox struct{ From, Subject, Beginning string }
 
 func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error) {
@@ -194,7 +194,7 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 	return p.Show("editor", v)
 }
 
-// writes loads the editor script for a kind of content. Plain text has none.
+// writes loads the editor script for a kind of content. Plain text needs none.
 func (v *View) writes(kind string) {
 	switch kind {
 	case core.ContentHTML:
@@ -209,8 +209,8 @@ func (p *Page) EditorStyle() string { return scriptAddress("editor.css") }
 
 var languageNames = map[string]string{"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español"}
 
-// inboxOf returns a campaign's email as an inbox lists it for a subscriber with no details. It also returns the
-// design of buttons and boxes (JSON; empty: not available yet).
+// inboxOf returns the inbox entry of a campaign's email for a subscriber with no details. It also returns the design of
+// buttons and boxes as JSON, or an empty string if it isn't available yet.
 func (p *Page) inboxOf(c *campaignPage) (in inbox, looks string) {
 	in = inbox{cmp.Or(c.FromName, p.Tenant.MailFromName, p.Tenant.Name), p.Listed(c.Subject), p.Listed(c.Preheader)}
 	var shown shownMail
@@ -260,7 +260,7 @@ func (p *Page) themes() ([]option, error) {
 	return out, err
 }
 
-// changeOf returns the changes from an editor form. Fields that the form doesn't contain stay unchanged.
+// changeOf returns the changes that an editor form makes. Fields that the form doesn't contain stay unchanged.
 func changeOf(form map[string]string, c *campaignPage) map[string]any {
 	out := map[string]any{}
 	for _, name := range []string{
@@ -340,7 +340,7 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 		revision = now
 	}
 	if revision != now && (p.Form["archive"] != "") == (p.Form["archive_was"] != "") {
-		delete(change, "archive") // the box wasn't touched, so the conflict page shows the other person's choice
+		delete(change, "archive") // the checkbox wasn't changed, so the conflict page shows the other person's choice
 	}
 	a, err := p.Ask(web.Question{
 		Method: http.MethodPatch, Path: "/api/campaigns/" + c.ID, Body: change,
@@ -388,8 +388,8 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	return p.Redirect(to, "saved")
 }
 
-// ours reports whether a campaign contains what the same form sent earlier in a request whose response was lost. In
-// that case, no one else has saved the campaign since.
+// ours reports whether a campaign contains only what the same form sent in an earlier request whose response was lost.
+// If so, no one else has saved the campaign in the meantime.
 func (p *Page) ours(c *campaignPage) bool {
 	var lost []map[string]string
 	if p.Form["lost"] == "" || json.Unmarshal([]byte(p.Form["lost"]), &lost) != nil {
@@ -419,7 +419,7 @@ func (c *campaignPage) clone() *campaignPage {
 	return &out
 }
 
-// same reports whether two campaigns have the same content.
+// same reports whether two campaigns have equal content.
 func (c *campaignPage) same(other *campaignPage) bool {
 	return c.Name == other.Name && c.Subject == other.Subject && c.Preheader == other.Preheader &&
 		c.Content == other.Content && c.FromName == other.FromName && c.FromEmail == other.FromEmail &&
@@ -430,7 +430,7 @@ func (c *campaignPage) same(other *campaignPage) bool {
 		slices.Equal(c.TestAddresses, other.TestAddresses) && c.Archived() == other.Archived()
 }
 
-// overlay applies unsaved input to a campaign, so that the page shows it again.
+// overlay applies unsaved input to a campaign, so that the page shows the input again.
 func (c *campaignPage) overlay(change map[string]any) {
 	stored := c.clone()
 	b, err := json.Marshal(change)
@@ -442,7 +442,7 @@ func (c *campaignPage) overlay(change map[string]any) {
 	c.archiveWas = new(was.Archived())
 }
 
-// ArchiveWas reports whether the archive checkbox is checked in the saved state.
+// ArchiveWas reports whether the archive checkbox was checked when the campaign was last saved.
 func (c *campaignPage) ArchiveWas() bool {
 	if c.archiveWas != nil {
 		return *c.archiveWas
@@ -450,7 +450,7 @@ func (c *campaignPage) ArchiveWas() bool {
 	return c.Archived()
 }
 
-// autosaveFault responds to the editor script with the reason why nothing was saved.
+// autosaveFault responds to the editor script with the reason why saving failed.
 func (p *Page) autosaveFault(err error) (web.HTML, error) {
 	v := View{Data: core.KindOf(err) == core.PreconditionFailed}
 	if err := p.blame(&v, err); err != nil {
@@ -459,7 +459,7 @@ func (p *Page) autosaveFault(err error) (web.HTML, error) {
 	return p.ShowPart("editor", "unsaved", v)
 }
 
-// sendTest sends a test of the campaign to the addresses in the form.
+// sendTest sends a campaign's test email to the addresses in the form.
 func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 	to := strings.FieldsFunc(p.Form["test_to"], func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 	body := map[string]any{"version": c.Version}
@@ -473,7 +473,7 @@ func (o *Console) sendTest(p *Page, c *campaignPage) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID)+"?tested="+strconv.Itoa(len(sent.To)), "")
 }
 
-// uploadPicture uploads an image, or the thumbnail of a video, to the tenant's media.
+// uploadPicture uploads an image, or a video's thumbnail, to the tenant's media.
 func (o *Console) uploadPicture(p *Page) (any, error) {
 	q := p.ofTenant()
 	for _, name := range []string{"name", "video"} {

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// endpointRoutes adds the routes for webhooks. A secret is shown once, on the page after the form.
+// endpointRoutes adds the routes for webhooks. A secret is shown only once, on the page after the form.
 func (o *Console) endpointRoutes(t *web.Table) {
 	const may = core.ActionEndpointManage
 	o.get(t, "/settings/endpoints", may, o.endpoints, "The console: webhooks")
@@ -24,7 +24,7 @@ func (o *Console) endpointRoutes(t *web.Table) {
 
 const apiEndpoints = "/api/admin/webhook-endpoints"
 
-// receiver is a webhook in the API's format.
+// receiver is a webhook as returned by the API.
 type receiver struct {
 	ID             string       `json:"id"`
 	TenantID       string       `json:"tenant_id"`
@@ -66,7 +66,7 @@ func (p *Page) ReceiverBadge(r receiver) Badge {
 	return Badge{p.T("Active"), "good"}
 }
 
-// DeliveryBadge returns the badge for the outcome of an attempt.
+// DeliveryBadge returns the badge for the outcome of a delivery attempt.
 func (p *Page) DeliveryBadge(outcome string) Badge {
 	switch outcome {
 	case core.AttemptDelivered:
@@ -77,7 +77,7 @@ func (p *Page) DeliveryBadge(outcome string) Badge {
 	return Badge{p.T("Retrying"), "warn"}
 }
 
-// eventTypes returns the event types to choose from for a webhook.
+// eventTypes returns the event types that a webhook can receive.
 func (p *Page) eventTypes() []option {
 	return []option{
 		{core.EventActivated, p.T("Someone subscribes")},
@@ -119,7 +119,7 @@ func (p *Page) showEndpoints(f filled, v View) (web.HTML, error) {
 	return p.showSettings("endpoints", "endpoints", v, f, d)
 }
 
-// sentEndpoint returns the body of the API request from a webhook's form.
+// sentEndpoint returns the API request body for a submitted webhook form.
 func (p *Page) sentEndpoint() map[string]any {
 	body := p.sent("name", "list_id")
 	p.sentAddresses(body, "url")
@@ -215,7 +215,7 @@ func (p *Page) showEndpoint(f filled, v View, test *core.EndpointTest) (web.HTML
 
 func (p *Page) endpointAgain(f filled, v View) (web.HTML, error) { return p.showEndpoint(f, v, nil) }
 
-// endpointOtherwise shows a webhook's page after an action other than its form failed.
+// endpointOtherwise shows a webhook's page again if an action other than saving its form fails.
 func (p *Page) endpointOtherwise(_ filled, v View) (web.HTML, error) {
 	return p.showEndpoint(filled{}, v, nil)
 }

@@ -9,7 +9,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// fieldNames maps API fields to their labels on pages. A field of a list element is found by the last part of its name.
+// fieldNames maps API fields to their labels on pages. For a field of a list element, the key is the last part of its
+// name.
 var fieldNames = map[string]string{
 	"agent_id":                 "Managed by (agent)",
 	"alt":                      "Alt text",
@@ -74,14 +75,14 @@ var fieldNames = map[string]string{
 	"window_end":               "Stop sending at (optional)",
 }
 
-// FieldName returns the page's label for an API field, or an empty string if there is none.
+// FieldName returns the label for an API field, or an empty string if there is none.
 func (p *Page) FieldName(field string) string {
 	label := p.T(cmp.Or(fieldNames[field], fieldNames[field[strings.LastIndexByte(field, '.')+1:]]))
 	return strings.TrimSuffix(label, " (optional)") // both languages use this suffix
 }
 
-// faultText returns an error's message in the page's language. It looks up a message with values by its format. For
-// example, in "name must have at most 200 characters.", it replaces the name of the field with the page's label.
+// faultText returns an error's message in the page's language. A message with values is looked up by its format. In
+// "name must have at most 200 characters.", for example, the name of the field is replaced with the page's label.
 func (p *Page) faultText(e *core.Error) string {
 	s := e.Sentence()
 	s.Text = cmp.Or(s.Text, web.MessageOf(e.Kind))
@@ -109,8 +110,8 @@ func (p *Page) faultText(e *core.Error) string {
 	return s.Text
 }
 
-// translated returns a message in the page's language, or ok = false if there is no translation. A full message can
-// have its own translation, in addition to its format's: "This address can't receive emails. Its status is bounced."
+// translated returns a message in the page's language. If there is no translation, ok is false. A full message can have
+// a translation of its own besides its format's, such as "This address can't receive emails. Its status is bounced."
 func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	for _, said := range []string{s.Text, s.Format} {
 		plain := plainFaults[said]
@@ -135,7 +136,7 @@ func (p *Page) translated(s core.Sentence) (other string, ok bool) {
 	return s.Text, false
 }
 
-// verbsOf returns the verbs in a format, one for each value.
+// verbsOf returns a format's verbs, one for each value.
 func verbsOf(format string) (verbs []byte) {
 	for {
 		_, rest, ok := strings.Cut(format, "%")
@@ -149,7 +150,7 @@ func verbsOf(format string) (verbs []byte) {
 	}
 }
 
-// faultValue formats a value in a message for the page: a number, a time, a word, or another message.
+// faultValue formats a value within a message for the page: a number, a time, a word, or another message.
 func (p *Page) faultValue(value any) string {
 	switch v := value.(type) {
 	case core.Sentence:
@@ -167,7 +168,7 @@ func (p *Page) faultValue(value any) string {
 	return p.stateText(p.MappingFault(fmt.Sprint(value)))
 }
 
-// stateText returns an API word such as scheduled in the page's language. An unknown word is returned unchanged.
+// stateText translates an API word such as scheduled. An unknown word is returned unchanged.
 func (p *Page) stateText(word string) string {
 	if _, known := words()[p.Lang][word]; known || word == "" {
 		return p.T(word)

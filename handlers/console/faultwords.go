@@ -2,11 +2,11 @@ package console
 
 import "slices"
 
-// plainFaults maps the formats of API messages to texts for people who fill in a form. These texts don't mention API
-// fields or request bodies. {{1}} is the first value. A message without an entry is shown unchanged.
+// plainFaults maps the formats of API messages to texts for people who fill in a form. These texts mention neither API
+// fields nor request bodies. {{1}} is the first value. A message without an entry is shown unchanged.
 var plainFaults = inTurn(slices.Concat(faultSentences, faultsOfFields, faultsOfRules)...)
 
-// faultSentences pairs API messages that begin with a word or a value with plain-language texts.
+// faultSentences pairs API messages that start with a word or a value with plain-language texts.
 var faultSentences = []string{
 	"%q can't be used as a sender. Use a plain email address.",
 	"“{{1}}” can't be used as a sender. Enter a plain email address.",
@@ -421,7 +421,7 @@ var faultSentences = []string{
 	"No mail server is set up, so no one would receive this email. Ask the server administrator to set one up.",
 }
 
-// inTurn maps the first text to the second, the third to the fourth, and so on.
+// inTurn returns a map of alternating keys and values.
 func inTurn(texts ...string) map[string]string {
 	all := make(map[string]string, len(texts)/2)
 	for i := 0; i < len(texts); i += 2 {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/core"
 )
 
-// fieldChoice is a subscriber field in the editor script's format.
+// fieldChoice is a subscriber field as the editor script expects it.
 type fieldChoice struct {
 	Name     string `json:"name"`
 	Label    string `json:"label"`
@@ -20,7 +20,7 @@ type fieldChoice struct {
 // printable matches names that are allowed in a placeholder.
 var printable = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$`)
 
-// fieldChoices prints as JSON for the editor script.
+// fieldChoices is a list of fields that prints as JSON for the editor script.
 type fieldChoices []fieldChoice
 
 func (all fieldChoices) String() string {
@@ -31,7 +31,7 @@ func (all fieldChoices) String() string {
 	return string(b)
 }
 
-// Placeholder returns the field's placeholder for a subject, with its fallback.
+// Placeholder returns the field's placeholder for use in a subject, with its fallback.
 func (o fieldChoice) Placeholder(p *Page) string {
 	switch {
 	case o.Name == "email":
@@ -44,7 +44,7 @@ func (o fieldChoice) Placeholder(p *Page) string {
 	return "{{ " + o.Name + ` | default: "` + o.Fallback + `" }}`
 }
 
-// fieldChoices returns the fields that an email can contain: those of the chosen lists, those that subscribers have,
+// fieldChoices returns the fields that an email can contain: the chosen lists' fields, fields that subscribers have,
 // and name and address. A field that the email already contains comes with its fallback.
 func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fieldChoices {
 	all := fieldChoices{}
@@ -72,7 +72,7 @@ func (p *Page) fieldChoices(known []core.FieldCoverage, lists []listChoice) fiel
 	return append(all, fieldChoice{"email", p.T("Email address"), ""})
 }
 
-// pollChoices returns a campaign's polls as fields to insert into its text.
+// pollChoices returns a campaign's polls as fields for insertion into its text.
 func (p *Page) pollChoices(c *campaignPage) (all fieldChoices) {
 	for i := range c.Polls {
 		label := p.T("Poll: {{question}}", "question", c.Polls[i].Question)
@@ -81,7 +81,7 @@ func (p *Page) pollChoices(c *campaignPage) (all fieldChoices) {
 	return all
 }
 
-// SubjectMenu returns the menu below a campaign's subject. It inserts an emoji, or a field with its fallback.
+// SubjectMenu returns the menu below a campaign's subject, which inserts an emoji, or a field with its fallback.
 func (p *Page) SubjectMenu(fields fieldChoices) insertMenu {
 	m := insertMenu{Label: p.T("Insert name, other field or emoji"), Into: "f-subject", Emoji: true}
 	for _, f := range fields {
@@ -97,7 +97,7 @@ func (o fieldChoice) Poll() bool { return strings.HasPrefix(o.Name, "poll.") }
 
 var nameFields = []string{"first_name", "last_name", "name"}
 
-// placeOf returns the sort position of a field. Names come first, because emails begin with them.
+// placeOf returns the sort position of a field. Names come first, because emails often start with them.
 func placeOf(f fieldChoice) int {
 	if i := slices.Index(nameFields, core.KnownField(strings.TrimPrefix(f.Name, "preferences."))); i >= 0 {
 		return i
@@ -164,8 +164,8 @@ func (p *Page) labelOf(c *core.FieldCoverage) string {
 	return p.knownLabel(c.Name)
 }
 
-// lacking describes what recipients without a value for a field see. Fields are counted on the campaign's lists, so the
-// text for a campaign to segments has no numbers.
+// lacking describes what recipients see if they have no value for a field. The text for a campaign to segments has no
+// numbers, because fields are counted for whole lists.
 func (p *Page) lacking(f *core.FieldCoverage, segmented bool) string {
 	switch {
 	case segmented && f.Default == "":

@@ -7,8 +7,8 @@ import (
 	"newsletterd/core"
 )
 
-// findingTexts maps the codes of findings to texts for authors. If the API's message says more, it follows on a second
-// line.
+// findingTexts maps finding codes to texts for authors. If the API's message contains more, the page adds it on a
+// second line.
 var findingTexts = map[string]string{
 	"does_not_compile": "The text has a syntax error.",
 	"list_missing":     "Select a list to send to.",
@@ -70,11 +70,11 @@ func (p *Page) FindingText(f core.CampaignFinding) string {
 	return p.T(f.Message)
 }
 
-// noURL is the API's message for a link without a URL. FindingText already says all of that.
+// noURL is the API's message for a link without a URL. FindingText already says the same.
 const noURL = "A link has no URL."
 
-// FindingDetail returns the API's message if it has more details than FindingText, or else an empty string. Pages in
-// other languages show the name that the message contains, since messages are in English.
+// FindingDetail returns the API's message if it has more details than FindingText, otherwise an empty string. In other
+// languages, it returns only the name in the message, since messages are in English.
 func (p *Page) FindingDetail(f core.CampaignFinding) string {
 	if f.Code == "image_local" || f.Code == "placeholder_unknown" { // the text lacks only the name in the message
 		return f.Name
@@ -102,10 +102,10 @@ func hintsAtAPI(f *core.CampaignFinding) bool {
 		f.Code == "postal_address_missing" && f.Where.Field == ""
 }
 
-// matter is a finding as the page shows it: a text with details and a link for fixing it.
+// matter is a finding in the form that the page shows: a text with details and a link for fixing it.
 type matter struct {
 	Text, Detail, Advice string
-	Line                 int      // line in HTML; other editors show no lines
+	Line                 int      // line number, only for HTML, because other editors show no lines
 	Bad                  bool     // whether it must be fixed before sending
 	Settled              bool     // whether the author has handled it, so that it is a hint instead of a warning
 	More                 []string // further findings of the same kind
@@ -119,7 +119,7 @@ func isOfDomain(f *core.CampaignFinding) bool {
 	})
 }
 
-// matters returns the findings about a campaign, errors first. Findings about the sender domain's records are combined.
+// matters returns a campaign's findings, errors first. It combines those about the sender domain's records.
 func (p *Page) matters(of *campaignPage, found []core.CampaignFinding, fields []core.FieldCoverage) (out []matter) {
 	domain := matter{Text: p.T("Your sender domain isn't fully set up. Emails may land in spam.")}
 	if p.May(core.ActionDomainPropose) {
@@ -194,7 +194,7 @@ func (p *Page) serverMatters() (out []matter) {
 	return out
 }
 
-// mend returns a link for fixing a finding if the visitor may do so.
+// mend returns a link for fixing a finding, if the visitor may do so.
 func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 	editor := p.Path("campaigns", id)
 	tab := Link{p.T("Recipients and sender"), editor + "?tab=settings"}
@@ -225,7 +225,7 @@ func (p *Page) mend(id string, f *core.CampaignFinding) Link {
 	return Link{}
 }
 
-// Matter returns the data for the shared template: the page and a matter.
+// Matter returns the data for the template that shows a matter.
 func (p *Page) Matter(m matter) any {
 	return struct {
 		Page   *Page

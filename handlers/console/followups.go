@@ -9,8 +9,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// follows reports whether a follow-up to who can be sent, given the jobs of the campaign that it follows. If not, until
-// is the time of the last retry, or 0 if that is unknown.
+// follows reports whether a follow-up to a group of recipients, who, can be sent. jobs are the send jobs of the
+// campaign that it follows. If it can't, until is the time of the last retry, or 0 if that is unknown.
 func follows(who string, jobs []jobRow) (until core.Instant, ok bool) {
 	ok = true
 	for i := range jobs {
@@ -23,7 +23,7 @@ func follows(who string, jobs []jobRow) (until core.Instant, ok bool) {
 	return until, ok
 }
 
-// followFault returns why a campaign can't follow another one at the moment, or "".
+// followFault returns the reason why a campaign can't follow another one at the moment, or an empty string.
 func (p *Page) followFault(f *core.FollowUp) (string, error) {
 	jobs, err := p.jobsOf(f.Of, maxRetries)
 	if err != nil {
@@ -41,7 +41,8 @@ func (p *Page) followFault(f *core.FollowUp) (string, error) {
 		"campaign", name, "at", p.When(until)), err
 }
 
-// NotYet says when recipients who didn't open the campaign can get a follow-up. If they already can, it returns "".
+// NotYet describes when recipients who didn't open the campaign can get a follow-up. If they already can, it returns an
+// empty string.
 func (d *reportData) NotYet(p *Page) string {
 	switch {
 	case !d.Running():
@@ -52,7 +53,7 @@ func (d *reportData) NotYet(p *Page) string {
 	return p.T("Can be sent after the last retry: {{at}}", "at", p.When(d.Job.Stats.GivesUpAt))
 }
 
-// lookAtFollowed adds an error if the campaign that a follow-up refers to is still being sent.
+// lookAtFollowed adds an error if the campaign that this one follows is still being sent.
 func (p *Page) lookAtFollowed(d *sendData) error {
 	f := d.Campaign.Audience
 	if f == nil {
@@ -67,7 +68,8 @@ func (p *Page) lookAtFollowed(d *sendData) error {
 	return err
 }
 
-// namingCampaigns replaces, in an error message, the IDs of campaigns that a campaign refers to with their names.
+// namingCampaigns replaces campaign IDs in an error message with the campaigns' names. The IDs are those to which the
+// campaign refers.
 func (p *Page) namingCampaigns(fault, id string) (string, error) {
 	c, err := p.campaignOf(id)
 	if err != nil {
@@ -89,7 +91,7 @@ func (p *Page) namingCampaigns(fault, id string) (string, error) {
 	return fault, nil
 }
 
-// chooseSegment limits a draft to a segment that was created for it, and returns to the draft.
+// chooseSegment limits a draft to a segment that was created for it, and redirects to the draft.
 func (p *Page) chooseSegment(campaign, segment string) (web.HTML, error) {
 	c, err := p.campaignOf(campaign)
 	if err != nil {
@@ -108,7 +110,7 @@ func (p *Page) chooseSegment(campaign, segment string) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID)+"?tab=settings", "segment-created")
 }
 
-// followLimits describes how a campaign's audience depends on other campaigns.
+// followLimits describes how other campaigns limit a campaign's audience.
 func (p *Page) followLimits(c *campaignPage) (limits []string, err error) {
 	if c.Audience != nil {
 		name, err := p.campaignName(c.Audience.Of)

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// ZoneCookie is the name of the cookie where a script stores the browser's time zone (an IANA name).
+// ZoneCookie is the name of the cookie in which a script stores the browser's time zone (an IANA name).
 const ZoneCookie = "newsletterd-zone"
 
 // zoneOf returns the browser's time zone, by default UTC.
@@ -26,7 +26,7 @@ func zoneOf(c *web.Call) *time.Location {
 	return zone
 }
 
-// browserZone returns the name of the browser's time zone, or an empty string if that is unknown.
+// browserZone returns the name of the browser's time zone, or an empty string if it is unknown.
 func (p *Page) browserZone() string {
 	zone := zoneOf(p.Call).String()
 	if k, err := p.Request.Cookie(ZoneCookie); zone == "UTC" && (err != nil || k.Value != zone) { // unknown
@@ -35,7 +35,7 @@ func (p *Page) browserZone() string {
 	return zone
 }
 
-// format holds a language's number and date formats.
+// format holds the number and date formats of a language.
 type format struct {
 	thousands, decimal string
 	percent            string // suffix of a number
@@ -69,7 +69,8 @@ func (p *Page) Number(n int64) string {
 	return sign + digits
 }
 
-// Percent formats a part of a whole with one decimal, or as "–" if whole is 0. Only the whole is shown as 100%.
+// Percent formats part as a percentage of whole with one decimal, or as "–" if whole is 0. Only an exact 100% is shown
+// as 100%.
 func (p *Page) Percent(part, whole int64) string {
 	if whole <= 0 {
 		return "–"
@@ -91,15 +92,15 @@ func (p *Page) Date(at core.Instant) string {
 		strconv.Itoa(t.Year())).Replace(f.date)
 }
 
-// Day formats the date of an instant without the year.
+// Day formats the date of an instant, without the year.
 func (p *Page) Day(at core.Instant) string {
 	return strings.TrimSuffix(p.Date(at), " "+strconv.Itoa(at.Time().In(p.Zone).Year()))
 }
 
-// DayForm returns the format of Day for scripts.
+// DayForm returns the date format that Day uses, for scripts.
 func (p *Page) DayForm() string { return strings.TrimSuffix(formats[p.Lang].date, " Y") }
 
-// DayNames returns the names of the days for scripts, starting with Sunday.
+// DayNames returns the names of the weekdays for scripts, starting with Sunday.
 func (p *Page) DayNames() string { return strings.Join(formats[p.Lang].days, " ") }
 
 // MonthNames returns the names of the months for scripts.
@@ -108,7 +109,7 @@ func (p *Page) MonthNames() string { return strings.Join(formats[p.Lang].months,
 // Clock formats the hour and minute of an instant in the page's time zone.
 func (p *Page) Clock(at core.Instant) string { return at.Time().In(p.Zone).Format("15:04") }
 
-// When formats an instant in the page's time zone, with today and yesterday by name.
+// When formats an instant in the page's time zone, using today and yesterday for recent ones.
 func (p *Page) When(at core.Instant) string {
 	if at == 0 {
 		return "–"
@@ -127,7 +128,7 @@ func (p *Page) When(at core.Instant) string {
 	return name + ", " + p.Clock(at)
 }
 
-// ZoneName returns the name of the page's time zone in everyday language.
+// ZoneName returns an everyday name for the page's time zone.
 func (p *Page) ZoneName() string { return core.ZoneLabel(p.Zone) }
 
 // ClockIn formats the hour and minute of an instant, with the name of the page's time zone.
@@ -138,7 +139,7 @@ func (p *Page) ClockIn(at core.Instant) string {
 // Machine formats an instant for the datetime attribute of a time element.
 func (p *Page) Machine(at core.Instant) string { return at.Time().UTC().Format(time.RFC3339) }
 
-// byteSize formats a limit in bytes.
+// byteSize formats a size limit.
 func (p *Page) byteSize(n core.ByteSize) string {
 	number, unit := n.Unit()
 	if unit == "bytes" {

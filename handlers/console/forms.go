@@ -12,16 +12,16 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// filled holds the values of a form: a record's, or submitted values that were refused.
+// filled holds the values of a form: those of a record, or submitted values that were rejected.
 type filled struct {
 	values map[string]string
 	at     string            // name of the field with an error, as in the form
 	text   string            // error of that field
 	more   map[string]string // errors of other fields
-	marked *bool             // whether one of the wrong inputs has the focus
+	marked *bool             // whether an input with an error has the focus
 }
 
-// recordValues returns a record's strings and booleans as form values, keyed by their API names.
+// recordValues returns a record's strings and booleans as form values, by API name.
 func recordValues(record any) map[string]string {
 	values := map[string]string{}
 	v := reflect.Indirect(reflect.ValueOf(record))
@@ -43,7 +43,7 @@ func (f filled) Value(name string) string { return f.values[name] }
 // On reports whether a checkbox is checked.
 func (f filled) On(name string) bool { return f.values[name] == "1" }
 
-// Wrong returns the error of an input, or an empty string if it has none.
+// Wrong returns the error of an input, or an empty string.
 func (f filled) Wrong(name string) string {
 	if f.at != name {
 		return f.more[name]
@@ -51,7 +51,7 @@ func (f filled) Wrong(name string) string {
 	return f.text
 }
 
-// Mark returns an input with its error. The first such input on a page gets the focus.
+// Mark returns an input with its error. The first input with an error on a page gets the focus.
 func (f filled) Mark(in field) field {
 	in = in.Blame(f.Wrong(in.Name))
 	if in.Wrong != "" && f.marked != nil {
@@ -60,7 +60,7 @@ func (f filled) Mark(in field) field {
 	return in
 }
 
-// tickWord returns a checkbox's value: "1" if it is checked.
+// tickWord returns a checkbox's form value, "1" or an empty string.
 func tickWord(on bool) string {
 	if on {
 		return "1"
@@ -68,8 +68,8 @@ func tickWord(on bool) string {
 	return ""
 }
 
-// refused shows a form again with the submitted values if the visitor can fix the error. show renders the page. refused
-// marks the fields in the API's errors.
+// refused shows a form again with the submitted values if the visitor can fix the error. show renders the page. The
+// fields in the API's errors are marked.
 func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error)) (web.HTML, error) {
 	text, status, ok := p.FaultOf(err)
 	if !ok {
@@ -92,7 +92,7 @@ func (p *Page) refused(err error, show func(f filled, v View) (web.HTML, error))
 	return show(f, View{Fault: text, Status: status})
 }
 
-// sent returns the form values with the given names, as the body of an API request.
+// sent returns the form values with the given names as an API request body.
 func (p *Page) sent(names ...string) map[string]any {
 	body := map[string]any{}
 	for _, name := range names {
@@ -101,7 +101,7 @@ func (p *Page) sent(names ...string) map[string]any {
 	return body
 }
 
-// sentTexts returns the form values for the string fields of Input, the body of an API operation, under the same names.
+// sentTexts returns the form values for the string fields of Input, an API operation's request body.
 func sentTexts[Input any](p *Page) map[string]any {
 	body := map[string]any{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Input]()) {
@@ -113,18 +113,18 @@ func sentTexts[Input any](p *Page) map[string]any {
 	return body
 }
 
-// sentAddresses adds URLs in a form to the body of an API request.
+// sentAddresses adds URLs in a form to an API request body.
 func (p *Page) sentAddresses(body map[string]any, names ...string) {
 	for _, name := range names {
 		body[name] = webAddress(p.Form[name])
 	}
 }
 
-// bareAddress matches a URL without its scheme: a host name with a dot, and an optional rest.
+// bareAddress matches a URL without a scheme: a host name with a dot, and an optional rest.
 var bareAddress = regexp.MustCompile(`^[^\s/?#@:\\]+\.[^\s/?#@:\\.]+(:[0-9]+)?([/?#].*)?$`)
 
 // webAddress completes a URL: it adds https:// if the scheme is missing, converts the host name to ASCII, and removes
-// line breaks from copied text. Other text is returned unchanged, for the API to refuse.
+// line breaks from pasted text. It returns other text unchanged, so that the API rejects it.
 func webAddress(text string) string {
 	text = strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(text))
 	switch {
@@ -136,7 +136,7 @@ func webAddress(text string) string {
 	return asciiHost(text)
 }
 
-// asciiHost returns a URL with its host name in A-labels (RFC 5891), as the API and DNS require. Other text, or a URL
+// asciiHost converts the host name in a URL to A-labels (RFC 5891), as the API and DNS require. Other text, or a URL
 // with an invalid host, is returned unchanged.
 func asciiHost(text string) string {
 	u, err := url.Parse(text)
@@ -150,7 +150,7 @@ func asciiHost(text string) string {
 	return text
 }
 
-// all reads an API list to its end, but no more than most records.
+// all reads an API list to its end, but at most most records.
 func all[T any](p *Page, path string, q url.Values, most int) (found []T, err error) {
 	for {
 		var some []T

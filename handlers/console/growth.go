@@ -12,29 +12,29 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// growth holds the growth of one list, or of all the tenant's lists.
+// growth holds the growth of one list, or of all of a tenant's lists.
 type growth struct {
 	Days    int
 	Ranges  []tab
 	Chart   chart
 	Bars    chart // new and unsubscribed subscribers
-	Known   bool  // whether there are counts of at least two days
+	Known   bool  // whether there are counts for at least two days
 	Readers int64 // net change in subscribers
 	Joined  int64
 	Left    int64
 }
 
-// Lost returns the net loss that is not due to unsubscribes: subscribers who bounced or were blocked.
+// Lost returns the net loss not caused by unsubscribes: subscribers who bounced or were blocked.
 func (g growth) Lost() int64 { return max(0, g.Joined-g.Left-g.Readers) }
 
-// Line returns the chart of subscribers, with the new and lost subscribers in its table.
+// Line returns the subscriber chart, with new and lost subscribers in its table.
 func (g growth) Line() chart {
 	c := g.Chart
 	c.Heads, c.Table = g.Bars.Heads, g.Bars.Table
 	return c
 }
 
-// growthRanges lists the periods in days that a page can show the growth for.
+// growthRanges lists the periods in days for which a page can show the growth.
 var growthRanges = []int{30, 90, 365}
 
 // growthOf adds up the growth of lists over the number of days in the query.
@@ -85,7 +85,7 @@ func (p *Page) growthOf(lists ...string) (g growth, err error) {
 var barDays = map[int]int{30: 1, 90: 7, 365: 30}
 
 // joinedAndLeft charts how many subscribers were gained and lost from one day to the next. If people join and leave
-// between two counts, it shows only the net effect. sum is the number of new subscribers.
+// between two counts, only the net effect is shown. sum is the number of new subscribers.
 func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) (c chart, sum int64) {
 	joined, left := series{Name: p.T("New")}, series{Name: p.T("Unsubscribed")}
 	var labels []string
@@ -104,8 +104,8 @@ func (p *Page) joinedAndLeft(days []string, counts []core.ListCounts, each int) 
 	return p.barsOf(p.T("Subscriber growth"), labels, labels, joined, left), sum
 }
 
-// members returns the number of people who have joined and not unsubscribed, whether or not they can be reached. For
-// a list that another service manages, only the number of subscribers is known.
+// members returns the number of people who have joined and not unsubscribed, whether or not emails reach them. For a
+// list that another service manages, it is the number of subscribers.
 func members(c core.ListCounts) int64 {
 	if c.Active == 0 {
 		return c.Readers()
@@ -123,7 +123,7 @@ func (p *Page) shortDay(t time.Time) string {
 	return day + " " + f.months[t.Month()-1]
 }
 
-// Signed formats a difference with its sign.
+// Signed formats a number with its sign.
 func (p *Page) Signed(n int64) string {
 	if n > 0 {
 		return "+" + p.Number(n)
@@ -131,7 +131,7 @@ func (p *Page) Signed(n int64) string {
 	return p.Number(n)
 }
 
-// Lately describes how a figure changed over the days of the chart. If the change is unknown, it returns otherwise.
+// Lately describes how a figure changed during the chart's period. If the change is unknown, it returns otherwise.
 func (p *Page) Lately(g growth, change int64, otherwise string) string {
 	if !g.Known {
 		return otherwise
@@ -139,7 +139,7 @@ func (p *Page) Lately(g growth, change int64, otherwise string) string {
 	return p.T("{{net}} in {{days}} days", "net", p.Signed(change), "days", g.Days)
 }
 
-// list shows the statistics of a list.
+// list shows a list's statistics.
 func (o *Console) list(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
@@ -158,7 +158,7 @@ func (o *Console) list(p *Page) (web.HTML, error) {
 	return p.showList("list", &l, v, filled{}, g)
 }
 
-// reasonRow is a reason why people unsubscribed from a list.
+// reasonRow is a reason for unsubscribing from a list.
 type reasonRow struct {
 	Reason    string       `json:"reason"`
 	Leavers   int64        `json:"leavers"`
@@ -167,8 +167,7 @@ type reasonRow struct {
 	Part      string
 }
 
-// listLeft shows why people unsubscribed from a list. It has a separate page because it reads everyone who
-// unsubscribed.
+// listLeft shows why people unsubscribed from a list. It is a separate page because it reads everyone who unsubscribed.
 func (o *Console) listLeft(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
@@ -189,7 +188,7 @@ func (o *Console) listLeft(p *Page) (web.HTML, error) {
 		rows)
 }
 
-// Reason returns the text of a reason for unsubscribing, worded as on the unsubscribe page.
+// Reason returns the text of a reason for unsubscribing, as on the unsubscribe page.
 func (p *Page) Reason(word string) string {
 	for _, r := range (&page.Style{Lang: p.Lang}).Words().Reasons() {
 		if r.Word == word {
@@ -205,18 +204,18 @@ func (p *Page) Reason(word string) string {
 	return word
 }
 
-// PeopleOn returns the URL of the people on a list who have the status.
+// PeopleOn returns the URL of the page that shows the people on a list who have the status.
 func (p *Page) PeopleOn(l *core.CountedList, status string) string {
 	return p.Path("people") + "?" + url.Values{"list": {l.ID}, "status": {status}}.Encode()
 }
 
-// growthPart is the data of the component "growth".
+// growthPart holds the data for the component "growth".
 type growthPart struct {
 	Title, Later string
 	Growth       growth
 }
 
-// GrowthPart returns the data of the component "growth".
+// GrowthPart returns the data for the component "growth".
 func (p *Page) GrowthPart(title string, g growth) growthPart {
 	return growthPart{Title: title, Later: p.T("Your growth chart appears here tomorrow."), Growth: g}
 }

@@ -10,10 +10,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// silenceMonths lists the periods of inactivity in months that a page can show.
+// silenceMonths lists the periods of inactivity in months that a page offers.
 var silenceMonths = []int{12, 6, 3}
 
-// hygieneData is the data of the hygiene page in addition to the list.
+// hygieneData is the data of the hygiene page, besides the list.
 type hygieneData struct {
 	core.Hygiene
 
@@ -26,7 +26,7 @@ type hygieneData struct {
 	More   string // URL for continuing the last action
 }
 
-// readHygiene reads the list in the path, and its numbers for the months in the query.
+// readHygiene reads the list in the path, and its hygiene numbers for the months in the query.
 func (p *Page) readHygiene() (l core.CountedList, d hygieneData, err error) {
 	if l, err = p.theList(); err != nil {
 		return l, d, err
@@ -78,7 +78,8 @@ func (o *Console) hygiene(p *Page) (web.HTML, error) {
 	return p.showList("list-hygiene", &l, v, filled{}, &d)
 }
 
-// askAgain asks for confirmation and then emails pending or inactive subscribers again.
+// askAgain asks for confirmation. It then asks pending or inactive subscribers by email whether they want the
+// newsletter.
 func (o *Console) askAgain(p *Page) (web.HTML, error) {
 	l, d, err := p.readHygiene()
 	if err != nil {
@@ -115,7 +116,7 @@ func (o *Console) askAgain(p *Page) (web.HTML, error) {
 	return p.Redirect(back+"&asked="+strconv.FormatInt(sum, 10), "")
 }
 
-// withinHygiene returns the parent pages of the confirmation pages.
+// withinHygiene returns the breadcrumbs for the confirmation pages.
 func (p *Page) withinHygiene(l *core.CountedList) []Link {
 	return []Link{
 		{p.T("Lists"), p.Path("lists")},
@@ -124,7 +125,7 @@ func (p *Page) withinHygiene(l *core.CountedList) []Link {
 	}
 }
 
-// askStep is the data of the confirmation page before people are emailed or unsubscribed.
+// askStep holds the data for the page that asks for confirmation before emailing, unsubscribing or removing people.
 type askStep struct {
 	// core.AskUnconfirmed, core.AskSilent or removeUnconfirmed; empty: unsubscribe people who have not answered
 	Who   string
@@ -155,7 +156,7 @@ func (o *Console) unsubscribeSilent(p *Page) (web.HTML, error) {
 	return p.Redirect(back+"?ended="+strconv.FormatInt(left.Unsubscribed, 10), "")
 }
 
-// removeUnconfirmed is the confirmation before removing people who never confirmed.
+// removeUnconfirmed is the value of askStep.Who for removing people who never confirmed.
 const removeUnconfirmed = "remove"
 
 // removeUnconfirmed asks for confirmation and then removes people who never confirmed.

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// iconFiles holds the contents of SVG elements of 24 × 24 units (icons/LICENSE).
+// iconFiles holds SVG fragments with a size of 24 × 24 units (icons/LICENSE).
 //
 //go:embed icons/*.svg
 var iconFiles embed.FS

@@ -9,10 +9,10 @@ import (
 	"newsletterd/core"
 )
 
-// importColumn is a column in a file with its mapping.
+// importColumn is a file's column and its mapping.
 type importColumn struct {
 	Name, Use, Becomes string
-	Dates              string // order of day and month in a column of dates
+	Dates              string // order of day and month in a date column
 
 	ByName struct{ Use, Becomes string } `json:"by_name"`
 
@@ -30,8 +30,8 @@ type importColumn struct {
 // keepColumn is the value of a column that is imported as its name suggests.
 const keepColumn = "*"
 
-// readColumn builds the choices for a column. They depend only on its name, so they are the same before and after a
-// dry run.
+// readColumn sets the choices for a column. They depend only on its name, so they are the same before and after a dry
+// run.
 func (p *Page) readColumn(d *importData, i int) {
 	c := &d.Columns[i]
 	c.Field, c.Asks = "column."+strconv.Itoa(i), d.asks(p, c.Name)
@@ -103,21 +103,20 @@ func (p *Page) readColumn(d *importData, i int) {
 	}
 }
 
-// isList reports whether the columns are those recognized in a list of people without a header.
+// isList reports whether the columns are those of a list of people without a header.
 func (d *importData) isList() bool {
 	return slices.EqualFunc(d.Columns, core.PeopleColumns, func(c importColumn, name string) bool {
 		return c.Name == name
 	})
 }
 
-// Listed reports whether there is nothing to decide about the columns, because they were recognized in a list of
-// people.
+// Listed reports whether the visitor needn't decide anything about the columns, because the file is a list of people.
 func (d *importData) Listed() bool {
 	return d.isList() && d.Problem == "" && len(d.Questions) == 0 &&
 		!slices.ContainsFunc(d.Columns, func(c importColumn) bool { return c.Wrong != "" })
 }
 
-// sampleLength is the number of characters that are shown of a value.
+// sampleLength is the maximum number of characters shown of a value.
 const sampleLength = 80
 
 // shortened returns the beginning of a long string.
@@ -128,7 +127,7 @@ func shortened(s string) string {
 	return s
 }
 
-// columnTable is a table of columns: those to import, or the others.
+// columnTable is a table of columns: either those to import, or the others.
 type columnTable struct {
 	Heads   []string
 	Columns []importColumn
@@ -200,7 +199,7 @@ func (d *importData) choice(c *importColumn, known, own string) string {
 	return d.guess(c, cmp.Or(d.asked(c, own), known))
 }
 
-// saidByName returns the mapping that the name of a column suggests, or an empty string.
+// saidByName returns the mapping that a column's name suggests, or an empty string.
 func (d *importData) saidByName(c *importColumn, known, own string) string {
 	switch {
 	case known != "":
@@ -217,7 +216,7 @@ func (d *importData) saidByName(c *importColumn, known, own string) string {
 	return ""
 }
 
-// asked returns the list field that has the column's name, or an empty string.
+// asked returns the list field with the column's name, or an empty string.
 func (d *importData) asked(c *importColumn, own string) string {
 	for _, f := range d.List.Fields {
 		if strings.EqualFold(f.Name, own) || strings.EqualFold(f.Label, c.Name) {
@@ -227,7 +226,7 @@ func (d *importData) asked(c *importColumn, own string) string {
 	return ""
 }
 
-// markTwice marks columns that have the same mapping, and reports whether there are any.
+// markTwice marks columns that share a mapping, and reports whether there are any.
 func (p *Page) markTwice(d *importData) (twice bool) {
 	columns := map[string]int{}
 	for i := range d.Columns {
@@ -244,7 +243,7 @@ func (p *Page) markTwice(d *importData) (twice bool) {
 	return twice
 }
 
-// guess returns the initial mapping if the names don't identify the columns.
+// guess returns the initial mapping of a column whose name doesn't identify its contents.
 func (d *importData) guess(c *importColumn, known string) string {
 	if len(c.Samples) > 0 && strings.Contains(c.Samples[0], "@") && !d.guessed {
 		d.guessed = true
@@ -253,7 +252,7 @@ func (d *importData) guess(c *importColumn, known string) string {
 	return known
 }
 
-// value returns the choice that corresponds to an import's mapping of the column.
+// value returns the choice for the column's mapping in an import.
 func (c *importColumn) value() string {
 	switch c.Use {
 	case "email":
@@ -293,14 +292,14 @@ func (p *Page) useText(c *importColumn) string {
 	return ""
 }
 
-// evidenceColumn is the use of columns with evidence of consent. ambiguousDates stands for dates whose day can be the
-// first or the second number.
+// evidenceColumn is the use of columns with evidence of consent. ambiguousDates means that either the first or the
+// second number in a date can be the day.
 const (
 	evidenceColumn = "evidence"
 	ambiguousDates = "ambiguous"
 )
 
-// evidenceText describes the content of an evidence column.
+// evidenceText describes the contents of an evidence column.
 func (p *Page) evidenceText(becomes string) string {
 	switch becomes {
 	case "subscribed_ip":
@@ -313,7 +312,7 @@ func (p *Page) evidenceText(becomes string) string {
 	return p.T("Subscribed on")
 }
 
-// dateOptions returns the date formats to choose from for a column of dates.
+// dateOptions returns the date formats that a date column can have.
 func (p *Page) dateOptions(c *importColumn) (options []option) {
 	if c.Dates == "" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// importedIssues lists the imported issues of a list, and removes one from the archive.
+// importedIssues lists a list's imported issues, and removes one from the archive.
 func (o *Console) importedIssues(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 // lineFault is an error in one line of a file.
 type lineFault struct {
 	Line  int64  `json:"line"`
-	File  string `json:"file"` // in an archive; empty if there is only one
+	File  string `json:"file"` // name in an archive; empty if there is only one
 	Error string `json:"error"`
 }
 
-// separator returns the CSV separator that spreadsheet programs use in the page's language.
+// separator returns the CSV separator that spreadsheet programs expect in the page's language.
 func (p *Page) separator() string {
 	if p.Lang == "de" {
 		return "semicolon"
@@ -22,8 +22,8 @@ func (p *Page) separator() string {
 	return "comma"
 }
 
-// lineFaults maps the formats of line errors to functions that describe the error. A nil function means that faultText
-// describes it. The import stores each error as text, so the values are parsed from that text.
+// lineFaults maps formats of line errors to functions that describe the error. If a function is nil, faultText
+// describes it. Imports store errors as text, so their values are parsed from that text.
 var lineFaults = []struct {
 	format string
 	say    func(p *Page, values []string) string
@@ -68,7 +68,7 @@ var lineFaults = []struct {
 	{"%s must have at most %d levels of nesting.", nil},
 }
 
-// FaultOfLine describes the error in a file's line.
+// FaultOfLine describes an error in a line of a file.
 func (p *Page) FaultOfLine(f lineFault) string {
 	text := f.Error
 	if at := strings.LastIndex(text, " ("); at >= 0 && strings.HasSuffix(text, ")") && !strings.Contains(text[at:], `"`) {
@@ -90,7 +90,7 @@ func (p *Page) FaultOfLine(f lineFault) string {
 	return p.faultText(&core.Error{Message: text})
 }
 
-// valuesOf returns the values in text with the given format, or ok = false if text has another format.
+// valuesOf returns the values in text that was formatted with format. If text has a different format, ok is false.
 func valuesOf(format, text string) (values []string, ok bool) {
 	format = strings.ReplaceAll(format, "%q", `"%s"`)
 	for {

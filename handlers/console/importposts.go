@@ -10,20 +10,20 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// importedPosts holds the posts from an export, for the import's page.
+// importedPosts holds the posts from an export, for the page of the import.
 type importedPosts struct {
 	Shown   []core.ImportedPost // the first posts
 	All     int64
 	Skipped int64
 	More    bool   // whether there are posts that are not shown
 	Issues  int64  // number of posts that are issues
-	Second  bool   // whether another person has to import them
-	Moves   bool   // whether their old URLs lead to the issues
+	Second  bool   // whether a different person must import them
+	Moves   bool   // whether their old URLs redirect to the issues
 	Archive string // URL of the archive; empty: not public
 	Below   string // URL prefix for the slug of an issue; empty: not public
-	Site    field  // address of the old site
+	Site    field  // input for the URL of the old site
 	Paid    bool   // whether there are posts for paid subscribers
-	Adds    bool   // whether the page has a form to import posts, or to change the address of their site
+	Adds    bool   // whether the page has a form for importing posts or changing the URL of their site
 	Choose  bool   // whether posts can be chosen
 
 	Copies core.PictureCounts
@@ -36,7 +36,7 @@ func (b *importedPosts) Tried() int64 { return b.Copies.Stored + b.Copies.Failed
 // Wanted returns the number of images to copy.
 func (b *importedPosts) Wanted() int64 { return b.Tried() + b.Copies.Waiting }
 
-// Numbers of posts, and of images that could not be copied, on an import's page.
+// Limits on the posts, and on the images that couldn't be copied, on an import's page.
 const (
 	shownPosts    = 500
 	shownPictures = 50
@@ -100,13 +100,13 @@ func (p *Page) siteField(d *importData) field {
 }
 
 // Polls reports whether an import's page regularly reloads its state. It doesn't while it shows a form, because
-// reloading would discard what a visitor has entered.
+// reloading would discard the visitor's input.
 func (d *importData) Polls() bool { return d.Live || d.copying() }
 
 // copying reports whether the page shows the progress of copying images.
 func (d *importData) copying() bool { return !d.Open && d.Copies.Waiting > 0 }
 
-// PictureReason returns the text for the reason why an image could not be copied.
+// PictureReason describes why an image couldn't be copied.
 func (p *Page) PictureReason(reason string) string {
 	switch reason {
 	case core.PictureNotFound:
@@ -154,7 +154,7 @@ func (o *Console) retryPictures(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("imports", j.ID), "")
 }
 
-// importPosts adds the posts from an export to the archive, or removes them.
+// importPosts adds posts from an export to the archive, or removes them.
 func (o *Console) importPosts(p *Page) (web.HTML, error) {
 	d, v, err := p.importView()
 	if err != nil {
@@ -182,9 +182,9 @@ func (o *Console) importPosts(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("imports", d.ID), notice)
 }
 
-// addPosts adds the chosen posts to the archive. Of the posts that the page doesn't show, it adds public ones, and
-// others only if the form says so. known is the site stored with the import. addPosts returns the notice for the next
-// page, or "".
+// addPosts adds the chosen posts to the archive. Among the posts that the page doesn't show, it adds the public ones,
+// and the others only if the form says so. known is the site stored with the import. addPosts returns the notice for
+// the next page, or an empty string.
 func (p *Page) addPosts(known core.OldSite) (notice string, err error) {
 	in := core.PostsInput{
 		Drafts: p.Form["drafts"] != "", Paid: p.Form["paid"] != "", Site: core.OldSite(p.Form["site"]),
@@ -223,8 +223,8 @@ func anyIssue(posts []core.ImportedPost) bool {
 	return slices.ContainsFunc(posts, func(p core.ImportedPost) bool { return p.Issue != "" })
 }
 
-// Ticked reports whether a post on the page is chosen. Before the form with the posts is submitted, the default choice
-// applies.
+// Ticked reports whether a post on the page is chosen. Before the visitor submits the form with the posts, the default
+// choice applies.
 func (p *Page) Ticked(post *core.ImportedPost) bool {
 	if p.Form["chosen"] != "" {
 		return p.Form["post."+strconv.FormatInt(post.No, 10)] != ""

@@ -17,7 +17,7 @@ const (
 	tagsColumn   = "tags"
 )
 
-// openColumn is the choice for a column in question until the visitor decides. It isn't a mapping.
+// openColumn is the value of a column that needs a decision until the visitor chooses. It isn't a mapping.
 const openColumn = "?"
 
 // importQuestion is a column that may contain the subscription status, with the cells that mean unsubscribed.
@@ -38,7 +38,7 @@ func (d *importData) question(column string) *importQuestion {
 	return nil
 }
 
-// asks returns the question about a column as text, or an empty string.
+// asks returns the text of the question about a column, or an empty string.
 func (d *importData) asks(p *Page, column string) string {
 	q := d.question(column)
 	if q == nil {
@@ -60,7 +60,7 @@ func (d *importData) asks(p *Page, column string) string {
 		"unsubscribed: {{cells}} in {{n}} rows.", q.Rows, "cells", strings.Join(cells, ", "))
 }
 
-// markOpen marks columns in question without a choice, and reports whether there are any.
+// markOpen marks columns that still need a decision, and reports whether there are any.
 func (d *importData) markOpen(text string) (open bool) {
 	for i := range d.Columns {
 		if c := &d.Columns[i]; c.Value == openColumn {

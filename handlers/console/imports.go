@@ -117,7 +117,7 @@ type importData struct {
 	List    core.List   `json:"-"`
 	Live    bool        `json:"-"` // whether it is waiting or running
 	Open    bool        `json:"-"` // whether it waits for the column mapping
-	Imports bool        `json:"-"` // whether it is queued or running, and no dry run
+	Imports bool        `json:"-"` // whether it is queued or running, but not a dry run
 	Ready   bool        `json:"-"` // whether it was checked in a dry run and is ready to run
 	Faulty  bool        `json:"-"` // whether most lines have an error
 	Counted []resultRow `json:"-"`
@@ -130,19 +130,19 @@ type importData struct {
 	Undone  int64          `json:"-"` // number of people already processed by the undo
 	Touched int64          `json:"-"` // number of people that the undo affects
 
-	guessed bool // whether the column of addresses was guessed
+	guessed bool // whether the address column was guessed
 }
 
-// countedRow is a number with its label.
+// countedRow is a count with its label.
 type countedRow struct {
 	Text string
 	N    int64
 }
 
-// resultRow is a number in an import's result.
+// resultRow is a count in an import's result.
 type resultRow struct {
 	countedRow
-	Link string // page with the people it counts; empty if there is none
+	Link string // page with the counted people; empty: none
 }
 
 // samplesShown is the maximum number of values shown for a column.
@@ -152,7 +152,7 @@ func (p *Page) importPath(parts ...string) string {
 	return strings.Join(append([]string{"/api/admin/imports/" + url.PathEscape(p.Param("id"))}, parts...), "/")
 }
 
-// importView returns the import of a page and its View. Call readImport before showing it.
+// importView returns the import in the path and its View. Call readImport before showing it.
 func (p *Page) importView() (d *importData, v View, err error) {
 	d = &importData{}
 	if _, err = p.Get(p.importPath(), nil, d); err != nil {
@@ -196,7 +196,7 @@ func (o *Console) importJob(p *Page) (web.HTML, error) {
 	return p.Show("import", v)
 }
 
-// readImport fills in the data of an import's page.
+// readImport sets the data for an import's page.
 func (p *Page) readImport(d *importData) {
 	d.Live = d.UndoStatus == core.ImportUndoRunning || d.Status == core.ImportWaiting ||
 		d.Status == core.ImportRunning ||
@@ -242,7 +242,7 @@ func (p *Page) readImport(d *importData) {
 		if d.Source == "import "+d.Name { // the API's default
 			d.From.Value = p.T("Import: {{file}}", "file", d.Name)
 		}
-		if d.isList() { // the name of pasted text proves nothing
+		if d.isList() { // the name of pasted text says nothing about its origin
 			d.From.Value = ""
 		}
 		d.From.Value = cmp.Or(d.ToolName(), d.From.Value)
@@ -254,7 +254,7 @@ func (p *Page) readImport(d *importData) {
 	}
 }
 
-// countedRows returns an import's numbers with their labels.
+// countedRows returns an import's counts with their labels.
 func (p *Page) countedRows(d *importData) (rows []resultRow) {
 	add := func(text string, n int64, link string) {
 		if n > 0 {
@@ -292,13 +292,13 @@ func (p *Page) countedRows(d *importData) (rows []resultRow) {
 	return rows
 }
 
-// DropsFields reports whether the import drops fields because some people in the file aren't subscribers.
+// DropsFields reports whether the import drops fields of people in the file who aren't subscribers.
 func (d *importData) DropsFields() bool {
 	return d.Unsubscribed+d.Bounced+d.Complained+d.Suppressed > 0 && slices.ContainsFunc(d.Columns,
 		func(c importColumn) bool { return c.Use == "preference" || c.Use == "preferences" })
 }
 
-// FaultsTitle returns the title above the displayed line errors.
+// FaultsTitle returns the heading for the line errors on the page.
 func (d *importData) FaultsTitle(p *Page) string {
 	switch n := d.Failed + d.Contradicted; {
 	case n > int64(len(d.Faults)):
@@ -334,7 +334,7 @@ func (p *Page) runImport(d *importData) error {
 	case suppress:
 		agreed = core.SubscriptionActive
 	case agreed == agreedLeft && d.AllLeft && d.keepsStatus(p):
-		agreed = core.SubscriptionPending // of no one
+		agreed = core.SubscriptionPending // applies to no one
 	}
 	if agreed != core.SubscriptionActive && agreed != core.SubscriptionPending {
 		return core.Invalidf("agreed", "Choose whether these people gave their consent.")

@@ -18,13 +18,13 @@ type undoData struct {
 	Unkept int64
 }
 
-// plannedRow is an effect of an undo.
+// plannedRow is one effect of an undo.
 type plannedRow struct {
 	countedRow
 	About bool // whether the number is extrapolated from a sample
 }
 
-// undoImport shows the effects of undoing an import and then undoes it.
+// undoImport shows the effects of undoing an import and, once confirmed, undoes it.
 func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	if err := p.fresh(); err != nil {
 		return web.HTML{}, err
@@ -102,7 +102,7 @@ func (o *Console) undoImport(p *Page) (web.HTML, error) {
 	})
 }
 
-// planRows returns the rows with a number above 0. looked is the number of people checked. If that is less than all,
+// planRows returns the rows whose count is above 0. looked is the number of people checked. If it is less than all,
 // planRows extrapolates.
 func planRows(looked, all int64, rows []countedRow) (shown []plannedRow) {
 	about := looked > 0 && looked < all
@@ -117,7 +117,7 @@ func planRows(looked, all int64, rows []countedRow) (shown []plannedRow) {
 	return shown
 }
 
-// UndoOpen reports whether the visitor can still undo an import. A visitor who may not change people can only undo
+// UndoOpen reports whether the visitor can still undo an import. A visitor who may not change people can undo only
 // their own imports.
 func (p *Page) UndoOpen(j *core.ImportJob) bool {
 	own := j.CreatedBy == "user:"+p.Who.User.ID

@@ -23,17 +23,17 @@ func (o *Console) newImport(p *Page) (web.HTML, error) {
 	return p.uploadForm(uploadTo{List: p.Query("list")}, nil)
 }
 
-// uploadTo is the list that an upload adds people to.
+// uploadTo is the list to which an upload adds people.
 type uploadTo struct {
 	List string // id
 	Name string // name of the tenant's first list, which the upload creates
-	New  bool   // whether it has a name for a list
-	Made bool   // whether this list was created, although the upload was refused
+	New  bool   // whether the form has a name for a new list
+	Made bool   // whether this list was created even though the upload was rejected
 
 	People string // people who were entered as text
 }
 
-// uploadForm shows the form for uploading a file. fault is the error from a previous upload.
+// uploadForm shows the form for uploading a file. fault is the error of the previous upload, or nil.
 func (p *Page) uploadForm(to uploadTo, fault error) (web.HTML, error) {
 	v := View{
 		Title: p.T("Import people"), Within: p.withinImports(),
@@ -67,8 +67,8 @@ const (
 	maxFileName    = 200
 )
 
-// takeImport sends people who were entered as text to the API, or streams an uploaded file. In the form, the list and
-// the text come before the file.
+// takeImport sends the people entered as text to the API, or streams the uploaded file. In the form, the list and the
+// text come before the file.
 func (o *Console) takeImport(p *Page) (web.HTML, error) {
 	media, params, _ := mime.ParseMediaType(p.Request.Header.Get("Content-Type"))
 	if media != "multipart/form-data" || params["boundary"] == "" {
@@ -114,8 +114,8 @@ func (o *Console) takeImport(p *Page) (web.HTML, error) {
 	return p.uploadForm(to, core.Invalidf("file", "Choose a file."))
 }
 
-// checkUpload returns an error unless the form has either text or a file. If the form has a name for the tenant's first
-// list, checkUpload creates the list.
+// checkUpload returns an error if the form has neither text nor a file, or both. If the form has a name for the
+// tenant's first list, it creates the list.
 func (p *Page) checkUpload(to *uploadTo, name string) error {
 	switch {
 	case to.People == "" && name == "":
@@ -148,10 +148,10 @@ func (p *Page) sendImport(to uploadTo, name string, file io.Reader) (web.HTML, e
 	return p.Redirect(p.Path("imports", j.ID), "")
 }
 
-// noLimit disables the limit arriving.head, because the file has its own limit.
+// noLimit disables the limit arriving.head. The file has its own limit.
 const noLimit = -1
 
-// arriving is a form with a file that is being received. Reading fails if too little data arrives for too long.
+// arriving reads a form with a file as it arrives. Reading fails if too little data arrives for too long.
 type arriving struct {
 	p    *Page
 	r    io.Reader

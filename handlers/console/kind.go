@@ -25,7 +25,7 @@ type kindData struct {
 	To       string
 }
 
-// Kinds returns the kinds of content that the campaign's content can be converted to.
+// Kinds returns the kinds to which the campaign's content can be converted.
 func (c *campaignPage) Kinds() []string {
 	switch c.Content.Kind {
 	case core.ContentHTML:
@@ -36,7 +36,7 @@ func (c *campaignPage) Kinds() []string {
 	return []string{core.ContentHTML}
 }
 
-// mayBecome reports whether a campaign's content can be converted to a kind.
+// mayBecome reports whether a campaign's content can be converted to this kind.
 func (c *campaignPage) mayBecome(kind string) bool {
 	return written(c.State) && slices.Contains(c.Kinds(), kind)
 }
@@ -69,7 +69,7 @@ func (p *Page) showKind(d *kindData, fault error) (web.HTML, error) {
 	return p.Show("kind", v)
 }
 
-// changeKind converts the content to another kind. The previous content is kept as a named version.
+// changeKind converts the content to another kind and keeps the previous content as a named version.
 func (o *Console) changeKind(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -104,7 +104,7 @@ func (o *Console) changeKind(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID), "saved")
 }
 
-// sourceAs returns a campaign's content as another kind: the HTML or the text of its email, with placeholders.
+// sourceAs converts a campaign's content to another kind: the HTML or the text of its email, with placeholders.
 func (p *Page) sourceAs(c *campaignPage, kind string) (string, error) {
 	if c.Content.Kind == core.ContentText && kind == core.ContentMarkdown {
 		return c.Content.Source, nil
@@ -123,7 +123,7 @@ func (p *Page) sourceAs(c *campaignPage, kind string) (string, error) {
 		}
 		return mail.HTML, nil
 	}
-	// This line ends the text of an email. The footer after it is generated for each subscriber.
+	// This line ends the email's text. The footer after it is generated for each subscriber.
 	text, _, _ := strings.Cut(mail.Text, "\n-- \n")
 	return strings.TrimSpace(text) + "\n", nil
 }

@@ -104,7 +104,7 @@ func (p *Page) QuestionTypes() []option {
 	}
 }
 
-// QuestionSetters returns the choices for who can set a field.
+// QuestionSetters returns the options for who can set a field.
 func (p *Page) QuestionSetters() []option {
 	return []option{
 		{core.SetBySubscriber, p.T("Subscribers")},
@@ -131,7 +131,7 @@ func nextQuestion(all []question) (n int) {
 	return n + 1
 }
 
-// sentQuestions returns the fields in the submitted form, without the last one if it is empty.
+// sentQuestions returns the submitted form's fields, without the last one if it is empty.
 func (p *Page) sentQuestions() (all []question) {
 	for no := 1; no <= core.MaxFields+1; no++ {
 		at := "q" + strconv.Itoa(no) + "."
@@ -147,7 +147,7 @@ func (p *Page) sentQuestions() (all []question) {
 	return all
 }
 
-// fieldsOf converts form fields to list fields. at converts the name of an API field to the form's name.
+// fieldsOf converts fields in the form to list fields. at maps an API field's name to the name in the form.
 func fieldsOf(questions []question) (fields core.Fields, at func(string) string) {
 	fields = core.Fields{}
 	var numbers []int
@@ -186,8 +186,7 @@ func fieldsOf(questions []question) (fields core.Fields, at func(string) string)
 	}
 }
 
-// fieldName derives a field's name from its label: it keeps letters and digits, and replaces everything else with
-// underscores.
+// fieldName derives a field's name from its label by replacing everything except letters and digits with underscores.
 func fieldName(label string, taken map[string]bool) string {
 	const most = 30
 	letters := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "á", "a", "í", "i",

@@ -68,7 +68,7 @@ func (o *Console) lists(p *Page) (web.HTML, error) {
 	})
 }
 
-// ListBadge returns the badge for the state of a list. For a regular state, it is empty.
+// ListBadge returns the badge for a list's state. A regular state has none.
 func (p *Page) ListBadge(l core.List) Badge {
 	if !l.Active() {
 		return Badge{p.T("Inactive"), "warn"}
@@ -76,8 +76,7 @@ func (p *Page) ListBadge(l core.List) Badge {
 	return Badge{}
 }
 
-// PageLanguages returns the languages for pages and emails to subscribers, preceded by an empty choice with the label
-// none.
+// PageLanguages returns the languages for pages and emails to subscribers, after an empty choice with the label none.
 func (p *Page) PageLanguages(none string) []option {
 	return append([]option{{"", none}}, p.Languages()...)
 }
@@ -111,7 +110,7 @@ func (o *Console) newList(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("lists", made.ID), "list-created")
 }
 
-// listPage is the shared data of a list's pages.
+// listPage holds the data that all of a list's pages share.
 type listPage struct {
 	List *core.CountedList
 	Tabs []tab
@@ -119,7 +118,7 @@ type listPage struct {
 	More any
 }
 
-// showList shows a page of a list. name is the template, and more its data.
+// showList shows a list's page. name is the template, and more its data.
 func (p *Page) showList(name string, l *core.CountedList, v View, form filled, more any) (web.HTML, error) {
 	v.Title, v.Badge = l.Name, p.ListBadge(l.List)
 	v.Within = []Link{{p.T("Lists"), p.Path("lists")}}
@@ -138,7 +137,7 @@ func (p *Page) showList(name string, l *core.CountedList, v View, form filled, m
 	return p.Show(name, v)
 }
 
-// theList reads the list in the path. Another tenant's list is not found.
+// theList reads the list in the path. Another tenant's list is reported as not found.
 func (p *Page) theList() (l core.CountedList, err error) {
 	_, err = p.Get(apiLists+"/"+url.PathEscape(p.Param("id")), nil, &l)
 	if err == nil && l.TenantID != p.Tenant.ID {
@@ -147,7 +146,7 @@ func (p *Page) theList() (l core.CountedList, err error) {
 	return l, err
 }
 
-// changeList sends changes to a list to the API and redirects to a page of the list.
+// changeList sends changes to a list to the API and redirects to one of the list's pages.
 func (p *Page) changeList(l *core.CountedList, body any, page string, show func(filled, View) (web.HTML, error)) (
 	web.HTML, error,
 ) {
@@ -164,7 +163,7 @@ type listLinks struct {
 	Code                string // HTML of the signup form for other sites
 }
 
-// listForm shows how people can subscribe to a list: its page, the embed code and the archive.
+// listForm shows how people can subscribe to a list: its signup page, the embed code and the archive.
 func (o *Console) listForm(p *Page) (web.HTML, error) {
 	l, err := p.theList()
 	if err != nil {
@@ -195,7 +194,7 @@ func (p *Page) linksOf(l *core.List) (links listLinks, err error) {
 	return links, nil
 }
 
-// actionOf returns the target URL of the first form in an HTML fragment.
+// actionOf returns the action URL of the first form in an HTML fragment.
 func actionOf(code string) string {
 	z := html.NewTokenizer(strings.NewReader(code))
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
@@ -265,7 +264,7 @@ func (o *Console) listSettings(p *Page) (web.HTML, error) {
 // mostPublic is the maximum number of campaigns that wouldBePublic returns.
 const mostPublic = 20
 
-// publicSoon holds what becomes public when a list's archive is turned on.
+// publicSoon holds what becomes public when a list's archive is enabled.
 type publicSoon struct {
 	Campaigns  []*campaignPage // sent or being sent, newest first
 	More       bool            // whether there may be other campaigns
@@ -273,10 +272,10 @@ type publicSoon struct {
 	MoreIssues bool
 }
 
-// Any reports whether there is anything to read.
+// Any reports whether anything becomes public.
 func (s publicSoon) Any() bool { return len(s.Campaigns) > 0 || s.More || s.Issues > 0 }
 
-// wouldBePublic returns what becomes public when a list's archive is turned on.
+// wouldBePublic returns what becomes public when a list's archive is enabled.
 func (p *Page) wouldBePublic(l *core.List) (soon publicSoon, err error) {
 	if l.Archive {
 		return soon, nil
@@ -298,7 +297,7 @@ func (p *Page) wouldBePublic(l *core.List) (soon publicSoon, err error) {
 	return soon, nil
 }
 
-// addPublic adds the campaigns in a state that the list's archive would show.
+// addPublic adds campaigns in the given state that the list's archive would show.
 func (p *Page) addPublic(soon *publicSoon, l *core.List, state core.CampaignState) error {
 	q := p.ofTenant("list_id", l.ID, "state", string(state), "limit", "100")
 	for range 5 {
@@ -352,9 +351,9 @@ func (o *Console) listDelete(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("lists"), "deleted")
 }
 
-// firstList creates the list that an upload names. If the tenant already has a list with this name, for example because
-// the form was submitted twice, firstList uses that list. If the visitor's sign-in is too old for the upload, it
-// returns core.ErrProofOld and creates nothing.
+// firstList creates the list for an upload. If the tenant already has a list with this name, for example because the
+// form was submitted twice, firstList uses that list. If the visitor's sign-in is too old for the upload, it returns
+// core.ErrProofOld and creates nothing.
 func (p *Page) firstList(to *uploadTo) error {
 	if err := p.fresh(); err != nil {
 		return err

@@ -21,7 +21,7 @@ func (o *Console) logoRoutes(t *web.Table) {
 		"The console: upload the logo of a tenant for dark backgrounds")
 }
 
-// logoData is the data of templates/settings-logo.html in addition to the form.
+// logoData is the data for templates/settings-logo.html, besides the form.
 type logoData struct {
 	URL      string // URL of the current logo
 	Dark     string // URL of the logo for dark backgrounds; empty: none
@@ -31,7 +31,7 @@ type logoData struct {
 
 func (o *Console) logo(p *Page) (web.HTML, error) { return p.showLogo(nil) }
 
-// showLogo shows the logo as it appears in emails, and the newest images to choose from.
+// showLogo shows the logo as in emails, and the newest images to choose from.
 func (p *Page) showLogo(fault error) (web.HTML, error) {
 	var found []core.MediaView
 	if _, err := p.Get("/api/media", p.ofTenant("limit", "60"), &found); err != nil {
@@ -54,7 +54,7 @@ func (p *Page) showLogo(fault error) (web.HTML, error) {
 	return p.showSettings("settings-logo", "", v, filled{values: p.Form}, d)
 }
 
-// NoLogo returns the text to show instead of the tenant's logo.
+// NoLogo returns the text that appears in place of the tenant's logo.
 func (p *Page) NoLogo() string {
 	if name := p.Tenant.BrandName; name != "" {
 		return p.T("No logo yet. Emails start with “{{name}}” instead.", "name", name)
@@ -62,7 +62,7 @@ func (p *Page) NoLogo() string {
 	return p.T("No logo yet. Emails start with the name of their list instead.")
 }
 
-// logoHint returns a hint if the logo is hard to see in dark mode. If it isn't, or if that is unknown, it returns an
+// logoHint returns a hint if the logo is hard to see in dark mode. Otherwise, or if that is unknown, it returns an
 // empty string.
 func (p *Page) logoHint(address string) string {
 	if address == "" || !p.console.options.HiddenInDark(p.Call, address) {
@@ -71,8 +71,8 @@ func (p *Page) logoHint(address string) string {
 	return p.T("This logo is hard to see on dark backgrounds. Upload a second logo, or add a white background.")
 }
 
-// chooseLogo sets the logo, or the one for dark backgrounds, to one of the tenant's images, given by its URL. An empty
-// URL removes the logo. "plate" puts the current logo on a white background.
+// chooseLogo sets the logo, or the one for dark backgrounds, to the URL of one of the tenant's images. An empty URL
+// removes it. "plate" puts the current logo on a white background.
 func (o *Console) chooseLogo(p *Page) (web.HTML, error) {
 	if p.Form["do"] == "plate" {
 		return p.logoSet(p.plateLogo())
@@ -83,7 +83,7 @@ func (o *Console) chooseLogo(p *Page) (web.HTML, error) {
 	return p.logoSet(p.setLogo("brand_logo_url", p.Form["logo"]))
 }
 
-// plateLogo adds the logo on a white background to the tenant's media and uses it as the logo.
+// plateLogo adds a copy of the logo on a white background to the tenant's media and uses it as the logo.
 func (p *Page) plateLogo() error {
 	plate, err := p.console.options.OnPlate(p.Call, p.Tenant.BrandLogoURL)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *Page) plateLogo() error {
 	return p.setLogo("brand_logo_url", made.URL)
 }
 
-// setLogo stores the URL of a logo in a field of the tenant. Removing the logo also removes the one for dark
+// setLogo stores a logo's URL in the given field of the tenant. Removing the logo also removes the one for dark
 // backgrounds.
 func (p *Page) setLogo(field, address string) error {
 	body := map[string]any{field: address}
@@ -108,7 +108,7 @@ func (p *Page) setLogo(field, address string) error {
 	return p.Do(http.MethodPut, "/api/admin/tenants/"+p.Tenant.ID, body, nil)
 }
 
-// logoSet responds to a form on the page.
+// logoSet responds after a form on the logo page.
 func (p *Page) logoSet(err error) (web.HTML, error) {
 	if err != nil {
 		return p.showLogo(err)
@@ -121,7 +121,7 @@ func (o *Console) uploadLogo(field string) func(p *Page) (web.HTML, error) {
 	return func(p *Page) (web.HTML, error) { return p.uploadLogo(field) }
 }
 
-// uploadLogo uploads a logo. An image that can't be a logo is not kept.
+// uploadLogo uploads a logo. If the image can't be a logo, it is deleted.
 func (p *Page) uploadLogo(field string) (web.HTML, error) {
 	var made core.MediaView
 	err := p.Upload(http.MethodPost, "/api/media?"+p.ofTenant().Encode(),
@@ -142,7 +142,8 @@ func (p *Page) uploadLogo(field string) (web.HTML, error) {
 	return p.logoSet(ofLogo(err, field))
 }
 
-// ofLogo returns err with the logo's field instead of the uploaded file's, because the page has a form for each logo.
+// ofLogo changes the field in err from the uploaded file to the logo's field, because the page has a form for each
+// logo.
 func ofLogo(err error, field string) error {
 	if fault, ok := errors.AsType[*core.Error](err); ok && fault.Field == "file" {
 		return fault.On(field)

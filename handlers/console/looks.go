@@ -24,7 +24,7 @@ func (p *Page) LooksTabs() []tab {
 		Link{p.T("Templates"), p.Path("looks", "templates")})
 }
 
-// fileForm adds the handler for a form with a file. fn streams the request body.
+// fileForm adds the handler for a form that contains a file. fn streams the request body.
 func (o *Console) fileForm(t *web.Table, path string, action core.Action, fn handler, summary string) {
 	do := o.visited(action, fn)
 	t.Add("POST", Path+"/:tenant"+path, visitor(action), web.Console,
@@ -84,7 +84,7 @@ func (o *Console) addPicture(p *Page) (web.HTML, error) {
 // pictureData is the Data of templates/picture.html.
 type pictureData struct {
 	core.MediaView
-	InUse bool // whether it was not deleted because it is in use
+	InUse bool // whether deleting it failed because it is in use
 }
 
 func (o *Console) picture(p *Page) (web.HTML, error) { return p.showPicture(nil) }
@@ -116,7 +116,7 @@ func (p *Page) pictureSize(f core.MediaFileView) string {
 // PictureSize is like pictureSize, for templates.
 func (p *Page) PictureSize(m core.MediaView) string { return p.pictureSize(m.MediaFileView) }
 
-// changePicture saves the name and alternative text of an image, or deletes it. Deleting an image in use needs a
+// changePicture saves an image's name and alternative text, or deletes the image. Deleting an image in use requires a
 // second request.
 func (o *Console) changePicture(p *Page) (web.HTML, error) {
 	path := "/api/media/" + p.ID()

@@ -14,7 +14,7 @@ type mailKind struct {
 	Own               bool // whether the text is custom
 }
 
-// mailKinds returns the kinds of email in the order in which a subscriber receives them.
+// mailKinds returns the kinds of email in the order in which subscribers receive them.
 func (p *Page) mailKinds() []mailKind {
 	return []mailKind{
 		{Name: "confirm", Title: p.T("Confirmation"), When: p.T("Sent to everyone who signs up. The link in it confirms " +
@@ -29,7 +29,7 @@ func (p *Page) mailKinds() []mailKind {
 	}
 }
 
-// mailKindsOf is like mailKinds, but also marks the emails with a custom text.
+// mailKindsOf is like mailKinds, but also marks emails with a custom text.
 func (p *Page) mailKindsOf(w *wordings) []mailKind {
 	kinds := p.mailKinds()
 	for i := range kinds {
@@ -38,13 +38,13 @@ func (p *Page) mailKindsOf(w *wordings) []mailKind {
 	return kinds
 }
 
-// kindOfMail maps the names in mail_texts to the kinds of email.
+// kindOfMail maps names in mail_texts to kinds of email.
 var kindOfMail = map[string]string{
 	"confirm": core.MailConfirm, "subscribed": core.MailAlreadySubscribed, "unsubscribed": core.MailUnsubscribed,
 	"preferences": core.MailPreferences,
 }
 
-// wordings holds the texts of emails to subscribers: the custom ones of a list or tenant, and the inherited ones.
+// wordings holds the texts of emails to subscribers: custom ones from a list or tenant, and the inherited ones.
 type wordings struct {
 	own      *core.MailTexts
 	general  core.MailTexts // texts of the tenant, if own holds a list's texts
@@ -69,7 +69,7 @@ func (p *Page) inherited(w *wordings, name string) core.MailText {
 	return core.MailText{Subject: cmp.Or(general.Subject, is.Subject), Text: cmp.Or(general.Text, is.Text)}
 }
 
-// mailTextValues returns the texts for a form. An email without a custom text has the default.
+// mailTextValues returns the form values for the texts. An email without a custom text has the default.
 func (p *Page) mailTextValues(w *wordings) map[string]string {
 	values := map[string]string{}
 	for name, kind := range kindOfMail {
@@ -80,7 +80,7 @@ func (p *Page) mailTextValues(w *wordings) map[string]string {
 	return values
 }
 
-// previewMail responds with an email for a frame: with the text in the form, or the stored one.
+// previewMail renders an email for a frame, with the text in the form or the stored one.
 func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
 	own := p.inherited(w, name)
 	if p.IsForm() {
@@ -99,11 +99,11 @@ func (p *Page) previewMail(w *wordings, name string) (web.HTML, error) {
 	return p.showMail(shownMail{HTML: html})
 }
 
-// lines converts the line breaks in a form's text to LF.
+// lines converts a form value's line breaks to LF.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // sentMailTexts returns the texts in the submitted form. A text that equals the default doesn't count as custom, so
-// that it changes with the language. The form value "reset" names an email to restore to its default.
+// that it changes with the language. The form value "reset" is the email whose default is restored.
 func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	texts := map[string]core.MailText{}
 	for _, k := range p.mailKinds() {
@@ -125,7 +125,7 @@ func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	return texts
 }
 
-// savedTexts returns the notice key for a form that may have reset a text.
+// savedTexts returns the key of the notice after saving texts, one of which may have been reset.
 func (p *Page) savedTexts() string {
 	if p.Form["reset"] != "" {
 		return "text-reset"
@@ -154,8 +154,7 @@ func (o *Console) listMails(p *Page) (web.HTML, error) {
 	return p.changeList(&l, map[string]any{"mail_texts": p.sentMailTexts(&w)}, "mails", show)
 }
 
-// mailPreviewed returns the name of the email that a frame requests, or an empty string if the page itself is
-// requested.
+// mailPreviewed returns the email that a frame requests, or an empty string if the page itself is requested.
 func (p *Page) mailPreviewed() string {
 	name := cmp.Or(p.Form["preview"], p.Query("preview"))
 	if kindOfMail[name] == "" {
@@ -164,7 +163,7 @@ func (p *Page) mailPreviewed() string {
 	return name
 }
 
-// mailTextsPart is the data of the component "mail-texts".
+// mailTextsPart holds the data for the component "mail-texts".
 type mailTextsPart struct {
 	Form   filled
 	Kinds  []mailKind
@@ -174,7 +173,7 @@ type mailTextsPart struct {
 	Subject, Text, Insert, Save, Preview, Reset, Default string
 }
 
-// MailTextsPart returns the data of the component "mail-texts".
+// MailTextsPart returns the data for the component "mail-texts".
 func (p *Page) MailTextsPart(f filled, kinds []mailKind, may bool) mailTextsPart {
 	return mailTextsPart{
 		f, kinds, may,

@@ -25,7 +25,7 @@ const previewPolicy = "sandbox allow-same-origin; default-src 'none'; img-src ht
 	"style-src 'unsafe-inline'; font-src https: data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// mailPanel shows a campaign's email next to a decision about it.
+// mailPanel holds the data for showing a campaign's email next to a decision about it.
 type mailPanel struct {
 	Inbox                   inbox // inbox entry; hidden if it has no subject
 	Label, DarkLabel, Modes string
@@ -33,7 +33,7 @@ type mailPanel struct {
 	Frame, FrameDark        string
 }
 
-// MailPanel returns the panel for a campaign as a job sends it. Without a job, it shows the current draft.
+// MailPanel returns the panel with the email that a job sends. Without a job, it shows the campaign's current draft.
 func (p *Page) MailPanel(in inbox, campaign, job string) mailPanel {
 	q := url.Values{}
 	if job != "" {
@@ -50,11 +50,11 @@ func (p *Page) MailPanel(in inbox, campaign, job string) mailPanel {
 	return m
 }
 
-// InboxOf returns the inbox entry of an email from its parts.
+// InboxOf returns an email's inbox entry.
 func (p *Page) InboxOf(from, subject, beginning string) inbox { return inbox{from, subject, beginning} }
 
-// preview responds with an email for a frame: unchanged, without images, without its stylesheet, with each link's share
-// of clicks, or as text.
+// preview renders an email for a frame: unchanged, without images, without its stylesheet, with each link's share of
+// clicks, or as text.
 func (o *Console) preview(p *Page) (web.HTML, error) {
 	body := map[string]any{}
 	if as := p.Query("as"); as != "" {
@@ -92,8 +92,8 @@ func (o *Console) preview(p *Page) (web.HTML, error) {
 	return p.showMail(mail)
 }
 
-// showMail responds with an email for a frame, or with its text if it has no HTML. It always shows the light design,
-// whatever the device prefers. The dark design is a separate view.
+// showMail responds with an email for a frame, or with its text if it has no HTML. It always shows light mode, whatever
+// the device prefers. Dark mode is a separate view.
 func (p *Page) showMail(mail shownMail) (web.HTML, error) {
 	if mail.HTML == "" {
 		return p.framed(textPage(mail.Text))
@@ -109,32 +109,32 @@ func (p *Page) framed(page string) (web.HTML, error) {
 	return web.HTML{Body: []byte(page)}, nil
 }
 
-// styleElement matches a stylesheet in an email, which GMX and others remove.
+// styleElement matches a style element in an email. GMX and other clients remove these.
 var styleElement = regexp.MustCompile(`(?is)<style\b.*?</style\s*>`)
 
-// prefersDark matches the media feature that selects dark mode in an email's stylesheet.
+// prefersDark matches the media feature for dark mode in an email's stylesheet.
 var prefersDark = regexp.MustCompile(`(?i)\(\s*prefers-color-scheme\s*:\s*dark\s*\)`)
 
-// pictureAddress matches the attribute of an email's tag that has the URL of an image or background image.
+// pictureAddress matches an HTML attribute with the URL of an image or background image.
 var pictureAddress = regexp.MustCompile(
 	`(?is)(<(?:img|v:fill|v:image|td|table|body|div)\b[^>]*?\s)(src|srcset|background)(\s*=)`)
 
-// backgroundImage matches an image in a CSS declaration.
+// backgroundImage matches an image URL in a CSS declaration.
 var backgroundImage = regexp.MustCompile(`(?i)url\([^)]*\)`)
 
-// withoutPictures returns an email as clients without images show it. It removes image URLs instead of blocking the
-// requests.
+// withoutPictures returns an email as shown by clients without images. It removes image URLs, which is simpler than
+// blocking the requests.
 func withoutPictures(html string) string {
 	html = pictureAddress.ReplaceAllString(html, "${1}data-${2}${3}")
 	return backgroundImage.ReplaceAllString(html, "none")
 }
 
-// inLight returns an email in light mode, whatever the device prefers.
+// inLight returns an email that is always in light mode, whatever the device prefers.
 func inLight(html string) string {
 	return strings.Replace(prefersDark.ReplaceAllString(html, "(max-width:0)"), `content="light dark"`, `content="light"`, 1)
 }
 
-// inDark returns an email in dark mode, as shown by clients that follow its stylesheet.
+// inDark returns an email in dark mode, as in clients that follow its stylesheet.
 func inDark(html string) string {
 	return strings.Replace(prefersDark.ReplaceAllString(html, "(min-width:0)"), `content="light dark"`, `content="dark"`, 1)
 }

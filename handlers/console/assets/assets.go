@@ -25,7 +25,7 @@ import (
 //go:embed dist/*.gz dist/SHA256SUMS dist/SOURCES
 var dist embed.FS
 
-// Files contains the embedded files in dist by name.
+// Files contains the files in dist, which are embedded in the program.
 var Files = func() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -34,8 +34,8 @@ var Files = func() fs.FS {
 	return files
 }()
 
-// Sum returns the SHA-256 of an uncompressed file in hex, for URLs that change with the content. For an unknown file,
-// it returns an empty string.
+// Sum returns the hex SHA-256 of an uncompressed file, for URLs that change with the content. For an unknown file, it
+// returns an empty string.
 func Sum(name string) string { return sums()[name] }
 
 var sums = sync.OnceValue(func() map[string]string {

@@ -26,7 +26,7 @@ const (
 	fontLibrary  = "@fontsource-variable/inter"
 )
 
-// fonts maps names in dist to the served files of fontLibrary: all weights, upright.
+// fonts maps names in dist to the corresponding files of fontLibrary: all weights, upright.
 var fonts = map[string]string{
 	"inter-latin.woff2":     "inter-latin-wght-normal.woff2",
 	"inter-latin-ext.woff2": "inter-latin-ext-wght-normal.woff2",
@@ -103,7 +103,7 @@ func run(dir, name string, args ...string) error {
 	return c.Run()
 }
 
-// licenses writes the licenses of the libraries that the metafile lists as parts of files in dist.
+// licenses writes the licenses of the libraries that the metafile lists for files in dist.
 func licenses(meta, tmp, dist string) error {
 	text, err := os.ReadFile(meta)
 	if err != nil {
