@@ -122,8 +122,8 @@ var pictureAddress = regexp.MustCompile(
 // backgroundImage matches an image URL in a CSS declaration.
 var backgroundImage = regexp.MustCompile(`(?i)url\([^)]*\)`)
 
-// withoutPictures returns an email as shown by clients without images. It removes image URLs, which is simpler than
-// blocking the requests.
+// withoutPictures returns an email as shown by clients without images. It removes the image URLs instead of blocking
+// the requests.
 func withoutPictures(html string) string {
 	html = pictureAddress.ReplaceAllString(html, "${1}data-${2}${3}")
 	return backgroundImage.ReplaceAllString(html, "none")

@@ -25,19 +25,19 @@ func (o *Console) mailServerRoutes(t *web.Table) {
 // ownServer is the ID of the preset for other providers' servers.
 const ownServer = "own"
 
-// preset holds the initial form values for an email provider. docs/mail-server.md has the sources.
+// preset holds the default form values for an email provider. docs/mail-server.md has the sources.
 type preset struct {
 	ID, Name       string
 	Host           string
 	Port           int
 	TLS            string
-	Username       string // user name, if it is the same for all customers
+	Username       string // user name, if all customers share it
 	PerDay         int    // the provider's daily limit; 0: depends on the plan
 	User, Password string // the provider's terms for the user name and the password
 	Note           string // warning about common mistakes
 }
 
-// presets returns the providers to choose from, in page order.
+// presets returns the providers that the page offers, in page order.
 func (p *Page) presets() []preset {
 	smtp := func(id, name, host string) preset {
 		return preset{ID: id, Name: name, Host: host, Port: 587, TLS: "starttls"}
@@ -80,17 +80,17 @@ func (p *Page) presets() []preset {
 	}
 }
 
-// mailServerPage is the data of the mail server page.
+// mailServerPage holds the data for the mail server page.
 type mailServerPage struct {
 	State   core.RelayState
 	Presets []preset
 	Chosen  preset
-	Current bool // whether Chosen is the provider of the current server, and not one from the query
+	Current bool // whether Chosen is the current server's provider, not one from the query
 	Saved   bool // whether the server has just been saved
 	Secret  bool // whether a password is saved or was submitted
 	Test    *relayResult
 
-	Provider *mailProvider // reports bounces of Chosen; nil: not set up
+	Provider *mailProvider // provider that reports Chosen's bounces; nil: not set up
 }
 
 // HasWebhook reports whether the chosen provider can report bounces through a webhook.
@@ -150,8 +150,8 @@ func (p *Page) providerOf(kind string) (*mailProvider, error) {
 	return &found[i], nil
 }
 
-// presetOf returns the provider for a host: the one with the same domain, or else the last one, for other servers. A
-// provider's hosts differ by region.
+// presetOf returns the provider whose domain a host belongs to, because a provider's hosts differ by region. For other
+// hosts, it returns the last one, which stands for other servers.
 func presetOf(all []preset, host string) preset {
 	for _, one := range all {
 		labels := strings.Split(one.Host, ".")
@@ -201,7 +201,7 @@ func serverFrom(s *core.RelayState) string {
 	return s.From
 }
 
-// setMailServer tests the submitted server and saves it if it accepts the test email.
+// setMailServer sends a test email through the submitted server and saves the server if it accepts the email.
 func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 	if p.Form["act"] == "remove" {
 		show := func(_ filled, v View) (web.HTML, error) { return p.showMailServer(mailServerPage{}, filled{}, v) }
@@ -251,17 +251,17 @@ func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 	})
 }
 
-// passwordAgain is set in the values of a form whose password was submitted. Pages never contain passwords, so visitors
-// must enter the password again.
+// passwordAgain is the key that marks the values of a form whose password was submitted. Pages never contain passwords,
+// so visitors must enter the password again.
 const passwordAgain = "password_again"
 
 // mailServerFields holds the inputs of the form.
 type mailServerFields struct {
 	Host, Port, TLS, Username, Password, From, PerDay, PerSecond, TestTo field
 
-	Own      bool // whether it is a server that isn't in the list: its port and encryption are not advanced
+	Own      bool // whether the server isn't in the list, so that port and encryption aren't advanced inputs
 	Advanced string
-	Open     bool // whether the advanced inputs are shown: after an attempt
+	Open     bool // whether the advanced inputs are shown, because the form was submitted
 }
 
 func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups bool) mailServerFields {
@@ -301,12 +301,12 @@ func newMailServerFields(s shown, f filled, c preset, keepsPassword, inBackups b
 	}
 }
 
-// PresetPath returns the URL of the page with a provider's settings.
+// PresetPath returns the URL of the page with the given provider's settings.
 func (p *Page) PresetPath(id string) string {
 	return OperatorPath + mailServerPath + "?" + url.Values{"provider": {id}}.Encode() + "#server"
 }
 
-// folder reports whether emails from the page's tenant or, without a tenant, from the server are only saved to a
+// folder reports whether emails from the page's tenant, or from the server if there is none, are only saved to a
 // folder.
 func (p *Page) folder() bool {
 	if p.console.options.Folder == nil {
@@ -319,7 +319,7 @@ func (p *Page) folder() bool {
 	return folder
 }
 
-// localAdvice describes how to make links work on other computers: what to change or, for visitors who can't change it,
+// localAdvice describes how to make links work on other computers. If the visitor can't change the setting, it says
 // whom to ask.
 func (p *Page) localAdvice() (advice string, mend Link) {
 	switch own := p.Tenant.PublicURL != ""; {
@@ -342,5 +342,5 @@ func (p *Page) LocalAdvice() matter {
 	return matter{Advice: advice, Mend: mend}
 }
 
-// LocalLinks reports whether links in the tenant's emails and pages only work on the server's machine.
+// LocalLinks reports whether links in the tenant's emails and pages work only on the server's machine.
 func (p *Page) LocalLinks() bool { return core.IsLocalURL(p.Tenant.Origin(p.PublicURL())) }

@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// templateRoutes adds the routes for templates: content for API clients' emails, and layouts around content.
+// templateRoutes adds the routes for templates: the content of API clients' emails, and layouts.
 func (o *Console) templateRoutes(t *web.Table) {
 	read, write := core.ActionTemplateRead, core.ActionTemplateWrite
 	o.get(t, "/looks/templates", read, o.showTemplates, "The console: the templates of a tenant")
@@ -79,7 +79,7 @@ func (o *Console) addTemplate(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "templates", made.ID), "template-created")
 }
 
-// placeholder is a name in a template that is replaced in emails.
+// placeholder is a name in a template that emails replace with a value.
 type placeholder struct {
 	Name, Text string
 	Used       bool
@@ -95,7 +95,7 @@ type templateData struct {
 	Wrong   map[string]string
 }
 
-// templateUse is an object that uses a template, with its URL.
+// templateUse is an object that uses a template, and its URL.
 type templateUse struct {
 	core.TemplateUse
 	To, What string
@@ -141,7 +141,7 @@ func (p *Page) showTemplate(fault error) (web.HTML, error) {
 	return p.Show("mail-template", v)
 }
 
-// layoutsOf fills in the layouts that a template can use.
+// layoutsOf sets the layouts that a template can use.
 func (p *Page) layoutsOf(d *templateData) error {
 	found, err := all[core.Template](p, "/api/admin/templates", p.ofTenant("limit", "100"), maxLayouts)
 	d.Layouts = []option{{"", p.T("No layout")}}
@@ -169,7 +169,7 @@ func (p *Page) templateUse(u core.TemplateUse) templateUse {
 	return out
 }
 
-// named finds the names of placeholders and conditions. Saving refuses everything that is not a valid placeholder.
+// named matches the names in placeholders and conditions. Saving rejects everything that isn't a valid placeholder.
 var named = regexp.MustCompile(`{[{%][^}]*?\b((?:preferences|tenant|list|job)\.\w+|content|email|unsubscribe_url|preferences_url|view_url)\b`)
 
 // placeholders returns the placeholders that a template may use, starting with those it already uses.
@@ -224,7 +224,7 @@ func (p *Page) placeholders(bodies string) (names []placeholder, err error) {
 	return names, nil
 }
 
-// templateBody returns the body of the API request from a template's form.
+// templateBody returns the API request body for a submitted template form.
 func (p *Page) templateBody() map[string]any {
 	body := p.sent("name", "layout", "body_html", "body_text")
 	for name, value := range body {
@@ -233,7 +233,7 @@ func (p *Page) templateBody() map[string]any {
 	return body
 }
 
-// changeTemplate saves a template, or deletes one that is not in use.
+// changeTemplate saves a template, or deletes one that isn't in use.
 func (o *Console) changeTemplate(p *Page) (web.HTML, error) {
 	path := "/api/admin/templates/" + p.ID()
 	if p.Form["do"] == "delete" {
@@ -248,7 +248,7 @@ func (o *Console) changeTemplate(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "templates", p.ID()), "saved")
 }
 
-// templatePreview responds with a template's email for a frame: the stored template (id) or the one in the form.
+// templatePreview renders a template's email for a frame: the stored template (id) or the one in the form.
 func (o *Console) templatePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/templates/"+url.PathEscape(p.Query("id"))+"/preview", map[string]any(nil)
 	if p.IsForm() {

@@ -23,12 +23,12 @@ func (o *Console) modelRoutes(t *web.Table) {
 	o.open(t, OwnPath+"/library", o.library, "The console: the models that a user may view")
 }
 
-// openFile adds the handler for a form with a file, on a page that belongs to no tenant. fn reads the body.
+// openFile adds the handler for a form with a file, on a page outside of any tenant. fn reads the body.
 func (o *Console) openFile(t *web.Table, path string, fn handler, summary string) {
 	t.Add("POST", path, visitor(""), web.Console, streaming(o.visited("", fn)), summary)
 }
 
-// modelRow is a model in the API's format.
+// modelRow is a model as returned by the API.
 type modelRow struct {
 	core.Model
 	Owner struct{ ID, Name string } `json:"owner"`
@@ -87,7 +87,7 @@ func (p *Page) showModels(fault error) (web.HTML, error) {
 	return p.Show("models", v)
 }
 
-// visibilities returns the choices for a model's visibility, in addition to its shares.
+// visibilities returns the options for a model's visibility, to which shares are added.
 func (p *Page) visibilities() []option {
 	return []option{
 		{string(core.Private), p.T("You and people you share with")},
@@ -124,7 +124,7 @@ func (o *Console) addModel(p *Page) (web.HTML, error) {
 }
 
 // uploadState responds to the form's script with the offset at which an upload resumes, or with the page of the model
-// that the upload has created.
+// that the upload created.
 func uploadState(p *Page) (any, error) {
 	var is struct {
 		Offset   int64  `json:"offset"`
@@ -156,7 +156,7 @@ type modelData struct {
 
 func (o *Console) model(p *Page) (web.HTML, error) { return p.showModel(filled{}, View{}) }
 
-// showModel shows a model that the visitor may view. Its owner can change it there.
+// showModel shows a model that the visitor may view. Its owner can edit it there.
 func (p *Page) showModel(f filled, v View) (web.HTML, error) {
 	d := modelData{Form: f, Views: p.visibilities()}
 	path := "/api/models/" + p.ID()

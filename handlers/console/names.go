@@ -6,7 +6,8 @@ import (
 	"newsletterd/core"
 )
 
-// knownName returns the field that matches an import column's name, unless another column is mapped to that field.
+// knownName returns the field that an import column's name matches. If another column is already mapped to that field,
+// it returns an empty string.
 func (d *importData) knownName(c *importColumn) string {
 	name := core.KnownField(c.Name)
 	if use := c.ByName.Use; name == "" || use != "preference" && use != "none" {
@@ -35,10 +36,10 @@ func (d *importData) knownName(c *importColumn) string {
 	return name
 }
 
-// fullName is the mapping of a column with full names, which are split into first and last name.
+// fullName is the mapping of a column with full names, which the import splits into first and last names.
 const fullName = "full_name"
 
-// knownLabel returns the page's label for a field with a known name.
+// knownLabel returns the label of a field with a known name.
 func (p *Page) knownLabel(name string) string {
 	switch name {
 	case "first_name":
@@ -71,7 +72,7 @@ func (p *Page) knownLabel(name string) string {
 	return name
 }
 
-// withNames returns the fields of a list. If the list has no name fields, it adds first and last name in front.
+// withNames returns a list's fields. If there are no name fields, it puts first and last name in front.
 func (p *Page) withNames(fields core.Fields) core.Fields {
 	for i := range fields {
 		switch core.KnownField(fields[i].Name) {

@@ -10,8 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Unreachable reports whether a person's mailbox doesn't exist and the visitor may ask the person's new address to
-// join.
+// Unreachable reports whether a person's mailbox doesn't exist and the visitor may invite the person's new address.
 func (p *Page) Unreachable(d *personData) bool {
 	return d.Readable && d.Status == string(core.StatusBounced) && p.May(core.ActionPeopleAdd)
 }
@@ -33,7 +32,7 @@ func (o *Console) newAddress(p *Page) (web.HTML, error) {
 		if !p.Unreachable(d) {
 			return "", "", web.ErrNotFound
 		}
-		inner := map[string]any{} // an object, such as tracking consent
+		inner := map[string]any{} // an object, such as the tracking consent
 		for name := range d.Preferences.Values() {
 			if strings.HasPrefix(name, "_") {
 				inner[name] = nil

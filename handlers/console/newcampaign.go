@@ -99,8 +99,8 @@ func (o *Console) addCampaign(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", made.ID), "")
 }
 
-// startInTheme adds the theme for a new campaign to the body that creates it: the theme of the newest campaign, or the
-// newest own theme if it is newer than that campaign.
+// startInTheme adds the default theme to the body that creates a campaign. It is the newest campaign's theme, or the
+// newest custom theme if that was created later.
 func (p *Page) startInTheme(body map[string]any) error {
 	var latest []struct {
 		ID        string       `json:"id"`
@@ -139,7 +139,7 @@ func (p *Page) startInTheme(body map[string]any) error {
 	return nil
 }
 
-// readSegment reads the tenant's segment with an id. An empty id stands for no segment.
+// readSegment reads one of the tenant's segments. An empty id means no segment.
 func (p *Page) readSegment(id string, g *core.Segment) error {
 	if id == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// part returns a digest of what a tab's form changes: "settings", "polls", or the content. The digest also covers
+// part returns a digest of what a tab's form changes: "settings", "polls", or the content. The digest also depends on
 // whether the campaign is approved, because a change withdraws the approval.
 func (c *campaignPage) part(tab string) string {
 	part := []any{c.Subject, c.Preheader, c.Content}
@@ -30,8 +30,8 @@ func (c *campaignPage) part(tab string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// openedAs returns what a tab's form sends as "revision": the campaign's ETag, and the digest of the part that the form
-// changes.
+// openedAs returns the value of "revision" in a tab's form: the campaign's ETag, and the digest of the part that the
+// form changes.
 func (c *campaignPage) openedAs(tab string) string {
 	if c.opened != "" {
 		return c.opened
@@ -39,8 +39,8 @@ func (c *campaignPage) openedAs(tab string) string {
 	return c.Revision + " " + c.part(tab)
 }
 
-// since returns the ETag for saving a form that was opened with a revision. If only other parts of the campaign changed
-// in the meantime, that is the current ETag.
+// since returns the ETag with which a form can be saved. revision is the form's value. If only other parts of the
+// campaign have changed since the form was opened, that is the current ETag.
 func (c *campaignPage) since(revision, tab string) string {
 	tag, was, ok := strings.Cut(revision, " ")
 	if ok && was == c.part(tab) {
@@ -49,7 +49,7 @@ func (c *campaignPage) since(revision, tab string) string {
 	return textTag(tag)
 }
 
-// Opened returns the field "revision" of the editor's form.
+// Opened returns the value of "revision" in the editor's form.
 func (d *editorData) Opened() string {
 	if d.Settings {
 		return d.openedAs("settings")
@@ -57,5 +57,5 @@ func (d *editorData) Opened() string {
 	return d.openedAs("")
 }
 
-// Opened returns the field "revision" of the forms.
+// Opened returns the value of "revision" in the poll forms.
 func (d *pollsData) Opened() string { return d.openedAs("polls") }

@@ -14,7 +14,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// OperatorPath is the root path of pages for server administrators. These pages belong to no tenant. They can't be
+// OperatorPath is the root path of the pages for server administrators. These pages belong to no tenant. They can't be
 // below Path, because httprouter doesn't allow a literal next to the tenant parameter.
 const OperatorPath = page.OperatorPath
 
@@ -57,7 +57,7 @@ func (o *Console) operatorGet(t *web.Table, path string, fn handler, summary str
 	o.open(t, OperatorPath+path, operators(fn), summary)
 }
 
-// operatorPost adds the handler for a form on a page for server administrators.
+// operatorPost adds the form handler for a page for server administrators.
 func (o *Console) operatorPost(t *web.Table, path string, fn handler, summary string) {
 	o.openPost(t, OperatorPath+path, operators(fn), summary)
 }
@@ -104,7 +104,7 @@ func (p *Page) operatorNavigation() (items []navItem) {
 	return items
 }
 
-// secondStep is a confirmation before an action that is hard to undo.
+// secondStep holds the data for confirming an action that is hard to undo.
 type secondStep struct {
 	Text   string   // consequences of the action
 	Button string   // label of the button
@@ -113,10 +113,10 @@ type secondStep struct {
 	Fields []option // fields of the form that is submitted again
 }
 
-// sure reports whether the submitted form is the confirmation.
+// sure reports whether the submitted form confirms the action.
 func (p *Page) sure() bool { return p.Form["sure"] == "yes" }
 
-// askSure shows the confirmation for the submitted form.
+// askSure asks the visitor to confirm the submitted form.
 func (p *Page) askSure(title string, q secondStep, within ...Link) (web.HTML, error) {
 	for _, name := range []string{"act", "id", "role", "tenant_id", "event_id", "endpoint_id"} {
 		if value := p.Form[name]; value != "" {
@@ -126,7 +126,7 @@ func (p *Page) askSure(title string, q secondStep, within ...Link) (web.HTML, er
 	return p.Show("sure", View{Title: title, Within: within, Data: q})
 }
 
-// systemStatus is the part of the response to GET /api/admin/status that pages need.
+// systemStatus is the part of the GET /api/admin/status response that pages need.
 type systemStatus struct {
 	Database string `json:"database"`
 	Schema   int64  `json:"schema"`
@@ -165,7 +165,7 @@ type replicaState struct {
 // replicaLate is the lag in milliseconds above which a replica counts as late.
 const replicaLate = 5000
 
-// queueState holds the numbers of items in a queue that are waiting or no longer retried.
+// queueState holds the numbers of items in a queue that are waiting or that are no longer retried.
 type queueState struct {
 	Waiting, Dead, Failed int64
 	OldestAt              core.Instant `json:"oldest_at"`
@@ -179,7 +179,7 @@ func (s *systemStatus) Stuck() int64 {
 	return s.Outbox.GivenUp() + s.Endpoints.GivenUp() + s.Mails.GivenUp()
 }
 
-// Waiting returns the number of waiting items in all queues.
+// Waiting returns the number of items waiting in all queues.
 func (s *systemStatus) Waiting() int64 {
 	return s.Outbox.Waiting + s.Endpoints.Waiting + s.Mails.Waiting
 }
@@ -209,8 +209,8 @@ func (p *Page) KeyBadge(state string) Badge {
 	return Badge{p.T("Retired"), ""}
 }
 
-// system shows the state of the server and its machine. A script fetches doctor's findings, because these can take a
-// long time.
+// system shows the state of the server and its machine. A script loads doctor's findings, because these can take a long
+// time.
 func (o *Console) system(p *Page) (web.HTML, error) { return p.showSystem(nil, nil) }
 
 func (p *Page) showSystem(fault error, test *relayResult) (web.HTML, error) {
@@ -308,7 +308,7 @@ func (p *Page) findingRow(f *core.Finding) findingRow {
 	return findingRow{p.say(core.Sentence{Text: f.Check}), p.say(text), p.say(advice), p.findingBadge(f.Level)}
 }
 
-// say returns a doctor sentence in the page's language. words/LANGUAGE/doctor.json has the translations.
+// say translates a sentence from doctor. The translations are in words/LANGUAGE/doctor.json.
 func (p *Page) say(s core.Sentence) string {
 	all := words()[p.Lang+doctorWords]
 	other := cmp.Or(all[s.Text], all[s.Format])
@@ -345,7 +345,7 @@ func (o *Console) findings(p *Page) (web.HTML, error) {
 		Findings []findingRow // errors and warnings
 		Fine     []findingRow
 		DNS      bool
-		Setting  string // the first setting that the findings name
+		Setting  string // first setting named in the findings
 	}{DNS: dns}
 	faults, warnings := int64(0), int64(0)
 	for _, level := range []string{core.LevelFault, core.LevelWarning, core.LevelOK} {
@@ -424,7 +424,7 @@ func (p *Page) ReplicaFigure(r *replicaState) string {
 	return p.T("Up to date")
 }
 
-// ReplicaNote describes the result of the last restore test.
+// ReplicaNote describes the result of the replica's last restore test.
 func (p *Page) ReplicaNote(r *replicaState) string {
 	switch {
 	case r.Drill == nil:
@@ -435,7 +435,7 @@ func (p *Page) ReplicaNote(r *replicaState) string {
 	return p.T("restore test passed on {{when}}", "when", p.Date(r.Drill.At))
 }
 
-// syncRow is a full sync of a list, which sends all its subscriptions to the send service again.
+// syncRow is a full sync, which sends all subscriptions to a list to the send service again.
 type syncRow struct {
 	ListID     string       `json:"list_id"`
 	State      string       `json:"state"`
@@ -446,7 +446,7 @@ type syncRow struct {
 	Name       string       `json:"-"` // name of the list, or its id if the list was deleted
 }
 
-// shownSyncs is the number of syncs on the page.
+// shownSyncs is the maximum number of syncs on the page.
 const shownSyncs = 8
 
 // syncs reads the latest full syncs with the names of their lists.

@@ -42,7 +42,7 @@ func (o *Console) switchServerClient(p *Page) (web.HTML, error) {
 	return p.Redirect(operatorPath("clients"), "saved")
 }
 
-// clientSwitch is the data of the form that disables or enables a client.
+// clientSwitch holds the data for the form that disables or enables a client.
 type clientSwitch struct {
 	Page   *Page
 	Client core.Client

@@ -37,7 +37,7 @@ func (p *Page) QueueBadge(state string) Badge {
 	return Badge{p.T("Failed"), "bad"}
 }
 
-// tenantNames returns the names of tenants by id, limited to one API page.
+// tenantNames maps tenants' ids to names. It reads only one API page.
 func (p *Page) tenantNames() (map[string]string, error) {
 	var tenants []core.Tenant
 	_, err := p.Get("/api/admin/tenants", url.Values{"limit": {"200"}}, &tenants)
@@ -59,7 +59,7 @@ type queuesData struct {
 	Pager  pager
 }
 
-// queues lists the events, or the transactional emails, that are waiting or are no longer retried.
+// queues lists the events or transactional emails that are waiting or no longer retried.
 func (o *Console) queues(p *Page) (web.HTML, error) {
 	status, err := p.status()
 	if err != nil {
@@ -105,7 +105,7 @@ func (o *Console) queues(p *Page) (web.HTML, error) {
 	return p.Show("queues", v)
 }
 
-// retryQueue sends one event or email again, or all that are no longer retried.
+// retryQueue retries one event or email, or all that are no longer retried automatically.
 func (o *Console) retryQueue(p *Page) (web.HTML, error) {
 	path, body, to := "/api/admin/outbox/retry", map[string]any{}, operatorPath("queues")
 	switch id, event := p.Form["id"], p.Form["event_id"]; {
@@ -128,11 +128,11 @@ func (o *Console) retryQueue(p *Page) (web.HTML, error) {
 	return p.Redirect(to, "queued-again")
 }
 
-// mailingRow is a send job with the name of its tenant.
+// mailingRow is a send job and its tenant's name.
 type mailingRow struct {
 	jobRow
 	Tenant string
-	Waits  string // why it sends nothing at the moment
+	Waits  string // why it isn't sending at the moment
 }
 
 // Paused reports whether the job is paused.
@@ -143,7 +143,7 @@ func (r *mailingRow) Goes() bool {
 	return r.Status == core.JobRunning || r.Status == core.JobPending
 }
 
-// mailings lists the send jobs of all tenants, starting with those that have not ended.
+// mailings lists all tenants' send jobs, starting with those that have not ended.
 func (o *Console) mailings(p *Page) (web.HTML, error) {
 	names, err := p.tenantNames()
 	if err != nil {

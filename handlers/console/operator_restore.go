@@ -16,11 +16,11 @@ const (
 // restored is the Data of templates/restored.html.
 type restored struct {
 	core.Restored
-	Missing []string // sentences about what was not restored
+	Missing []string // descriptions of what was not restored
 	Open    string   // page of the restored record
 }
 
-// deletedLists reads the tenant's deleted lists, if the visitor may restore them.
+// deletedLists reads the tenant's deleted lists if the visitor may restore them.
 func (p *Page) deletedLists() (ds []core.Deleted, err error) {
 	if !p.May(core.ActionListSettings) {
 		return nil, nil
@@ -29,7 +29,7 @@ func (p *Page) deletedLists() (ds []core.Deleted, err error) {
 	return ds, err
 }
 
-// deletedTenants reads the tenants that can be restored.
+// deletedTenants reads the deleted tenants that can still be restored.
 func (p *Page) deletedTenants() (ds []core.Deleted, err error) {
 	_, err = p.Get(apiDeletedTenants, url.Values{"limit": {"200"}}, &ds)
 	return ds, err

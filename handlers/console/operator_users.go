@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// RoleTitle returns the name of a role, including the operator role.
+// RoleTitle returns a role's name, also for server administrators.
 func (p *Page) RoleTitle(role string) string {
 	switch role {
 	case core.RoleOperator:
@@ -35,7 +35,7 @@ func (p *Page) roleOptions() (out []option) {
 	return out
 }
 
-// tenantOptions returns the tenants in which a role can be assigned, and their names. The operator role belongs to no
+// tenantOptions returns the options for a role's tenant, and the tenants' names by id. The operator role belongs to no
 // tenant.
 func (p *Page) tenantOptions() ([]option, map[string]string, error) {
 	var tenants []core.Tenant
@@ -75,7 +75,7 @@ func (o *Console) users(p *Page) (web.HTML, error) {
 	return p.Show("users", View{Title: p.T("Users"), State: p.T("All accounts on this server"), Data: &d})
 }
 
-// newUser emails a person an invitation to a role.
+// newUser emails a person an invitation to take on a role.
 func (o *Console) newUser(p *Page) (web.HTML, error) {
 	v := View{Title: p.T("Invite person"), Within: []Link{{p.T("Users"), operatorPath("users")}}}
 	v.State = p.T("Sends an email with a link to create an account")
@@ -150,7 +150,7 @@ func (p *Page) showUser(fault error) (web.HTML, error) {
 type userAct struct {
 	method, path, title, text, button string // if title is set, the action needs confirmation
 	body                              any
-	ends                              bool // ends the user's sessions and, if chosen, disables the user's clients
+	ends                              bool // whether it ends the user's sessions and can disable the user's clients
 }
 
 // actOnUser performs an action on an account.
@@ -219,8 +219,8 @@ func (o *Console) actOnUser(p *Page) (web.HTML, error) {
 	return p.Redirect(here, "saved")
 }
 
-// createdClients returns the label of the checkbox for the clients that a user created, or an empty string if there
-// are none.
+// createdClients returns the label of the checkbox for disabling the clients that a user created, or an empty string if
+// there are none.
 func (p *Page) createdClients(asked bool, user string) (string, error) {
 	if !asked {
 		return "", nil
@@ -307,7 +307,7 @@ func (p *Page) showTenant(fault error) (web.HTML, error) {
 	return p.Show("tenant", v)
 }
 
-// actOnTenant suspends or reactivates a tenant, or sets its limits.
+// actOnTenant suspends or reactivates a tenant, or changes its limits.
 func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 	item, here := "/api/admin/tenants/"+p.ID(), operatorPath("tenants", p.ID())
 	var body map[string]any
@@ -337,7 +337,7 @@ func (o *Console) actOnTenant(p *Page) (web.HTML, error) {
 	return p.Redirect(here, "saved")
 }
 
-// typedLimits parses a tenant's limits from the form. An error names the wrong input.
+// typedLimits parses a tenant's limits from the form. Errors name the input.
 func typedLimits(form map[string]string) (map[string]int, error) {
 	limits := map[string]int{}
 	for _, name := range []string{"per_second", "per_period", "period_seconds", "per_day"} {

@@ -11,8 +11,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// begin redirects a visitor to the tenant in which they have a role. It lists the tenants if there are several, and
-// explains what to do next if there are none.
+// begin redirects a visitor to the tenant in which they have a role. If there are several, it lists them. If there are
+// none, it explains what to do next.
 func (o *Console) begin(p *Page) (web.HTML, error) {
 	if !p.caller.MaySomewhere(core.ActionTenantRead) {
 		return o.welcome(p)
@@ -40,7 +40,7 @@ func (o *Console) begin(p *Page) (web.HTML, error) {
 	}{tenants, p.Pager(next), makes}})
 }
 
-// design shows the components of the design system, for tests.
+// design shows the design system's components, for tests.
 func (o *Console) design(p *Page) (web.HTML, error) {
 	return p.Show("design", View{
 		Title: "Components", State: "Each of them once.", Badge: Badge{"draft", ""}, Done: "Changes saved",
@@ -81,14 +81,14 @@ type overviewData struct {
 	Running []jobRow
 	Next    []core.CampaignView
 	Review  string   // URL for approving the first of Next; empty: the visitor may not approve it
-	Soon    *jobRow  // the send that starts next
-	Last    []jobRow // last jobs, one for each campaign, with the results of all its sends
+	Soon    *jobRow  // next scheduled send
+	Last    []jobRow // latest job of each campaign, with the results of all the campaign's sends
 	Result  *lastResult
 	Planned []jobRow // scheduled sends
 	Through []rateRow
 	Empty   bool // whether nothing was ever written and there are no subscribers
 	Steps   []step
-	Rest    bool   // whether a newsletter was delivered and Steps holds the remaining steps
+	Rest    bool   // whether a newsletter was delivered, so that Steps holds only the remaining steps
 	StepIDs string // IDs of the remaining steps
 	Growth  growth
 }
@@ -100,7 +100,7 @@ type jobRow struct {
 	Badge    Badge
 }
 
-// Title returns the display name of the job: the name of its campaign, or else the subject.
+// Title returns the job's display name: its campaign's name or, without one, the subject.
 func (j *jobRow) Title() string {
 	if j.Name != "" {
 		return j.Name
@@ -111,7 +111,8 @@ func (j *jobRow) Title() string {
 // Done returns the number of recipients with a final outcome.
 func (j *jobRow) Done() int64 { return j.Sent + j.Failed + j.Skipped }
 
-// Total returns the number of recipients. Until all are known, it is at least the number counted before sending.
+// Total returns the number of recipients. Until all are known, it is at least the number that was counted before
+// sending.
 func (j *jobRow) Total() int64 {
 	if j.Expanded {
 		return j.Stats.Recipients
@@ -119,7 +120,7 @@ func (j *jobRow) Total() int64 {
 	return max(j.Stats.Recipients, j.Expected)
 }
 
-// restOf limits what counts as a rest: at most 1/restOf of the recipients.
+// restOf limits the remaining recipients in Rest to 1/restOf of all recipients.
 const restOf = 20
 
 // Rest reports whether a running job is only waiting to retry a few recipients, for example because of a full mailbox.
@@ -131,7 +132,7 @@ func (j *jobRow) Rest() bool {
 		j.Expanded // and not only the first recipients
 }
 
-// decodedJob is a send job in the API's format.
+// decodedJob is a send job as returned by the API.
 type decodedJob struct {
 	core.JobView
 	Stats core.Stats `json:"stats"`
@@ -289,7 +290,7 @@ func (p *Page) overviewJobs(d *overviewData) (err error) {
 // maxLast is the number of campaigns whose results the overview shows.
 const maxLast = 6
 
-// eachOnce returns the first job of each campaign, up to most jobs.
+// eachOnce returns the first job of each campaign, but at most most jobs.
 func eachOnce(jobs []jobRow, most int) (out []jobRow) {
 	for i := range jobs {
 		id := jobs[i].CampaignID
@@ -300,7 +301,7 @@ func eachOnce(jobs []jobRow, most int) (out []jobRow) {
 	return out
 }
 
-// sumUp replaces the results of retried jobs with the totals of their campaigns.
+// sumUp replaces the results of retried jobs with their campaigns' totals.
 func (p *Page) sumUp(jobs []jobRow) error {
 	var again []string
 	for i := range jobs {
@@ -317,15 +318,15 @@ func (p *Page) sumUp(jobs []jobRow) error {
 	return err
 }
 
-// lastResult holds the results of the campaign that was sent last.
+// lastResult holds the results of the last sent campaign.
 type lastResult struct {
 	Job   jobRow
 	Tiles []reportTile // delivered, opens, clicks
 	More  []tileNote
 }
 
-// lastResult returns the results of the campaign that was sent last, or nil if nothing was sent. others are the jobs to
-// compare with.
+// lastResult returns the results of the last sent campaign, or nil if nothing was sent. others are the jobs for
+// comparison.
 func (p *Page) lastResult(last, others []jobRow) *lastResult {
 	if len(last) == 0 {
 		return nil
@@ -347,16 +348,16 @@ func (p *Page) lastResult(last, others []jobRow) *lastResult {
 	return r
 }
 
-// rateRow is a rate of recent campaigns that mailbox providers watch.
+// rateRow is a rate that mailbox providers watch, calculated from recent campaigns.
 type rateRow struct {
 	Label, Rate string
-	Of          string // the numbers that it is calculated from
+	Of          string // numbers from which it is calculated
 	To          string // page with the people; empty: none
 	Limit       string // what the rate should be; empty: there are too few emails to judge
 	Over        bool   // whether the rate is above the limit
 }
 
-// nextStep is the visitor's most urgent task: a campaign and the page to continue on.
+// nextStep is the visitor's most urgent task: a campaign and the page for continuing with it.
 type nextStep struct {
 	Title, Text, To, Button string
 	Badge                   Badge
@@ -394,10 +395,10 @@ func (p *Page) TitleOf(c core.CampaignView) string {
 // backLimit is the bounce rate at which a list needs a cleanup.
 const backLimit = 0.02
 
-// fewEmails is the number of emails below which a rate says nothing about a list.
+// fewEmails is the minimum number of emails for judging a list by a rate.
 const fewEmails = 100
 
-// through describes the deliverability of recent campaigns. It returns nothing if nothing was sent.
+// through returns the deliverability rates of recent campaigns. If nothing was sent, there are none.
 func (p *Page) through(d *overviewData) []rateRow {
 	var sent, complained, back int64
 	for i := range d.Last {
@@ -430,7 +431,7 @@ func (p *Page) through(d *overviewData) []rateRow {
 	}
 }
 
-// overviewState describes the current activity in one sentence.
+// overviewState summarizes the current activity in one sentence.
 func (p *Page) overviewState(d *overviewData) string {
 	review := int64(0)
 	for _, c := range d.Next {
@@ -483,5 +484,5 @@ func (p *Page) rate(part float64) string {
 	return p.Percent(int64(part*precise), precise)
 }
 
-// isGet reports whether the page itself is requested and no form was submitted.
+// isGet reports whether the request is for the page itself, not a submitted form.
 func (p *Page) isGet() bool { return p.Request.Method == http.MethodGet }

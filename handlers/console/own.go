@@ -10,10 +10,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// OwnPath is the root path of the pages for every user, even without a role: models, the library and devices.
+// OwnPath is the root path of the pages that every user has, even without a role: models, the library and devices.
 const OwnPath = page.OwnPath
 
-// ownAreas holds the navigation entries of these pages.
+// ownAreas holds the navigation entries for a user's own data.
 var ownAreas = []struct{ text, path, icon string }{
 	{"Your models", "models", "box"},
 	{"Library", "library", "library"},
@@ -43,10 +43,10 @@ func (p *Page) OwnPath(parts ...string) string {
 	return path
 }
 
-// inOwn reports whether the page is one of the pages for every user.
+// inOwn reports whether the page is below OwnPath.
 func (p *Page) inOwn() bool { return strings.HasPrefix(p.Request.URL.Path+"/", OwnPath+"/") }
 
-// ownNavigation returns the navigation entries of these pages. Another user's model belongs to the library.
+// ownNavigation returns the navigation entries for a user's own data. Another user's model belongs to the library.
 func (p *Page) ownNavigation(v *View) (items []navItem) {
 	path := p.Request.URL.Path + "/"
 	if len(v.Within) > 0 {
@@ -63,7 +63,7 @@ func (p *Page) ownNavigation(v *View) (items []navItem) {
 	return items
 }
 
-// own redirects to the first of these pages.
+// own redirects to the user's models.
 func (o *Console) own(p *Page) (web.HTML, error) { return p.Redirect(OwnPath+"/models", "") }
 
 // DeviceTabs returns the tabs of the devices page.
@@ -85,7 +85,7 @@ func (p *Page) DeviceBadge(d core.Device) Badge {
 // maxAgentChoices is the maximum number of agents that a form offers.
 const maxAgentChoices = core.MaxAgents
 
-// agentChoices returns a user's agents as choices for a form, and their names by id.
+// agentChoices returns options for a user's agents, and the agents' names by id.
 func (p *Page) agentChoices() (choices []option, names map[string]string, err error) {
 	found, err := all[core.Agent](p, "/api/agents", url.Values{"limit": {"200"}}, maxAgentChoices)
 	choices, names = []option{{"", p.T("No agent")}}, map[string]string{}
@@ -121,7 +121,7 @@ func (p *Page) showDevices(f filled, v View) (web.HTML, error) {
 	return p.Show("devices", v)
 }
 
-// listQuery returns the query for the requested page of a list.
+// listQuery returns the API query for the requested page of a list.
 func (p *Page) listQuery(limit string) url.Values {
 	q := url.Values{"limit": {limit}}
 	if cursor := p.Query("cursor"); cursor != "" {
@@ -130,7 +130,7 @@ func (p *Page) listQuery(limit string) url.Values {
 	return q
 }
 
-// deviceBody returns the body of the API request from a device's form.
+// deviceBody returns the API request body for a submitted device form.
 func (p *Page) deviceBody() map[string]any {
 	body := p.sent("name", "agent_id")
 	body["representative"] = p.Form["representative"] != ""
@@ -179,7 +179,7 @@ func (p *Page) showDevice(f filled, v View) (web.HTML, error) {
 	return p.Show("device", v)
 }
 
-// changeDevice saves the name of a device, registers it, or removes it from the list.
+// changeDevice saves a device's name, registers the device, or removes it from the list.
 func (o *Console) changeDevice(p *Page) (web.HTML, error) {
 	path, here := "/api/devices/"+p.ID(), p.OwnPath("devices", p.ID())
 	var err error
@@ -249,7 +249,7 @@ func (p *Page) showAgent(f filled, v View) (web.HTML, error) {
 	return p.Show("agent", v)
 }
 
-// changeAgent saves the name of an agent, or deletes it.
+// changeAgent saves an agent's name, or deletes the agent.
 func (o *Console) changeAgent(p *Page) (web.HTML, error) {
 	path := "/api/agents/" + p.ID()
 	if p.Form["do"] == "delete" {

@@ -6,7 +6,7 @@ import (
 	"newsletterd/core"
 )
 
-// ownPicture is one of the tenant's images in the editor script's format.
+// ownPicture is one of the tenant's images as the editor script expects it.
 type ownPicture struct {
 	URL  string `json:"url"`
 	Name string `json:"name"`
@@ -16,8 +16,8 @@ type ownPicture struct {
 // MostPicture returns the maximum size of an uploaded image in bytes.
 func (p *Page) MostPicture() int64 { return p.console.options.PictureBytes }
 
-// TooLargePicture returns the error message for an image that is too large. The script shows it instead of uploading
-// such an image.
+// TooLargePicture returns the error message for an image that is too large, which the script shows instead of uploading
+// the image.
 func (p *Page) TooLargePicture() string {
 	return p.faultText(core.MediaLimits{Bytes: p.MostPicture()}.TooLarge())
 }

@@ -15,18 +15,18 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Page is a visitor's request, for a tenant if its path names one.
+// Page is a visitor's request for a console page. If its path contains a tenant, the page belongs to that tenant.
 type Page struct {
 	*web.Call
 	Who    core.Visitor
-	Tenant core.Tenant // empty ID on pages that belong to no tenant
+	Tenant core.Tenant // the ID is empty on pages that belong to no tenant
 	Lang   string
 	Zone   *time.Location
 	Form   map[string]string // values of a submitted form
 
 	console *Console
 	caller  core.Caller
-	faults  map[string]string // API fields by the texts that FaultOf returned for them
+	faults  map[string]string // texts returned by FaultOf, with the API field of each
 }
 
 // page returns the Page for a request.
@@ -45,12 +45,12 @@ func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 	return p, err
 }
 
-// longAgo is the sign-in time of a visitor who has a second factor but didn't use it. 0 would mean that no proof is
-// needed.
+// longAgo is the sign-in time for a visitor who has a second factor but didn't use it. 0 would mean that no proof is
+// required.
 const longAgo core.Instant = 1
 
-// enter reads the tenant in the path. If the visitor may not perform the action for the tenant, enter returns a
-// not-found error.
+// enter reads the tenant with this id. If the visitor may not perform the action for it, enter returns a not-found
+// error.
 func (p *Page) enter(id string, action core.Action) error {
 	if parsed, ok := core.ParseID(id); !ok || parsed != id || !p.caller.May(core.ActionTenantRead, id) {
 		return web.ErrNotFound
@@ -60,7 +60,7 @@ func (p *Page) enter(id string, action core.Action) error {
 	}
 	p.Call.Tenant = id
 	if zone, err := core.ParseZone(p.Tenant.TimeZone); err == nil && zone != nil {
-		p.Zone = zone // everyone who works on a newsletter sees the same times
+		p.Zone = zone // the whole team sees the same times
 	}
 	if !p.caller.May(action, id) {
 		return core.Lacking(action)
@@ -90,8 +90,8 @@ func (p *Page) Path(parts ...string) string {
 // Query returns a query parameter.
 func (p *Page) Query(name string) string { return p.Request.URL.Query().Get(name) }
 
-// ofTenant returns a query for records of the page's tenant. pairs are alternating names and values; empty values are
-// left out.
+// ofTenant returns an API query for records of the page's tenant. pairs contains alternating names and values, of which
+// empty values are left out.
 func (p *Page) ofTenant(pairs ...string) url.Values {
 	q := url.Values{"tenant_id": {p.Tenant.ID}}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -102,7 +102,7 @@ func (p *Page) ofTenant(pairs ...string) url.Values {
 	return q
 }
 
-// Get calls an API route and decodes its response into out. next is the cursor of the next page of a list.
+// Get calls an API route and decodes its response into out. For a list, next is the cursor of the next page.
 func (p *Page) Get(path string, query url.Values, out any) (next string, err error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -110,7 +110,7 @@ func (p *Page) Get(path string, query url.Values, out any) (next string, err err
 	return p.list(web.Question{Method: http.MethodGet, Path: path}, out)
 }
 
-// list decodes a page of an API list into out and returns the cursor of the next page.
+// list decodes one page of an API list into out and returns the next page's cursor.
 func (p *Page) list(q web.Question, out any) (next string, err error) {
 	a, err := p.Ask(q)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *Page) list(q web.Question, out any) (next string, err error) {
 	return a.Next(), a.Decode(out)
 }
 
-// Do sends body to an API route as JSON and decodes its response into out, unless out is nil.
+// Do sends body to an API route as JSON. If out is not nil, the response is decoded into out.
 func (p *Page) Do(method, path string, body, out any) error {
 	a, err := p.Ask(web.Question{Method: method, Path: path, Body: body})
 	if err != nil || out == nil {
@@ -134,7 +134,7 @@ func (p *Page) Ask(q web.Question) (*web.Answer, error) {
 	return p.Call.Ask(q)
 }
 
-// View is the data of a page.
+// View holds the data for a page.
 type View struct {
 	Title   string
 	Within  []Link // parent pages
@@ -142,18 +142,18 @@ type View struct {
 	State   string // a sentence below the title
 	Fault   string // error in the submitted form
 	Done    string // completed action; empty: from the query
-	Refresh string // URL that the browser loads automatically
+	Refresh string // URL to which the browser goes automatically
 	Script  string // URL of a script in addition to those of every page
-	Frames  bool   // whether it frames pages of this server, such as previews
+	Frames  bool   // whether it contains frames with this server's pages, such as previews
 	Nonce   string // for style elements that a script creates
 	Images  string // CSP source of images in addition to this server
 	Plain   bool   // whether the page has no navigation
-	Part    bool   // whether this is a part of a page, which a script inserts
+	Part    bool   // whether this is only a part of a page, for a script to insert
 	Data    any
 	Status  int // status of the response; 0 means 200
 }
 
-// Wrong returns the error for an input that sets the given API fields, or an empty string.
+// Wrong returns the error for an input that sets one of the API fields, or an empty string.
 func (s shown) Wrong(fields ...string) string {
 	if at := s.Page.faults[s.Fault]; at == "" || !slices.Contains(fields, at) {
 		return ""
@@ -161,13 +161,13 @@ func (s shown) Wrong(fields ...string) string {
 	return s.Fault
 }
 
-// Link is a text with a URL.
+// Link is a link with its text.
 type Link struct{ Text, To string }
 
-// Badge is a word for a state.
+// Badge is a short label for a state.
 type Badge struct{ Text, Tone string } // tones: empty, good, warn, bad, live
 
-// shown is the root data of the templates.
+// shown is the root data for the templates.
 type shown struct {
 	*Page
 	View
@@ -179,7 +179,7 @@ var templateFiles embed.FS
 
 var templates = web.NewTemplates(templateFiles, "templates", functions, "layout", "components")
 
-// Partial reports whether a script requests a part of the page, and returns the id of the element for it.
+// Partial reports whether a script requests only a part of the page. If so, target is the id of the element to update.
 func (p *Page) Partial() (target string, ok bool) {
 	if p.Request.Header.Get("Hx-Request") != "true" {
 		return "", false
@@ -194,14 +194,14 @@ func (p *Page) Show(name string, v View) (web.HTML, error) {
 	return p.render(name, "layout.html", v)
 }
 
-// ShowPart renders a part of a page: a block of templates/NAME.html.
+// ShowPart renders a block of templates/NAME.html as a part of a page.
 func (p *Page) ShowPart(name, block string, v View) (web.HTML, error) {
 	v.Part = true
 	return p.render(name, block, v)
 }
 
 func (p *Page) render(name, block string, v View) (web.HTML, error) {
-	if v.Done == "" && v.Fault == "" && !v.Part { // a fault means that the submitted form was refused
+	if v.Done == "" && v.Fault == "" && !v.Part { // a fault means that the submitted form was rejected
 		v.Done = p.notice()
 	}
 	s := shown{Page: p, View: v}
@@ -242,7 +242,7 @@ func (p *Page) headers(v *View) {
 	h.Set("Content-Security-Policy", policy+more)
 }
 
-// Redirect redirects the browser to another page after a form. notice is a key of notices, which that page shows
+// Redirect redirects the browser to another page after a form. notice is a key in notices. That page shows the notice
 // once.
 func (p *Page) Redirect(to, notice string) (web.HTML, error) {
 	if notice != "" {
@@ -251,8 +251,8 @@ func (p *Page) Redirect(to, notice string) (web.HTML, error) {
 	return web.HTML{To: p.PublicURL() + to}, nil
 }
 
-// noticeCookie holds the key of a notice that no page has shown yet. The page's URL contains a matching value, which
-// stays on reload.
+// noticeCookie holds the key of a notice that wasn't shown yet. The page's URL contains a matching value, which is
+// still there after a reload.
 const (
 	noticeCookie = "newsletterd-done"
 	noticeTTL    = 15 * time.Minute
@@ -272,7 +272,7 @@ func (p *Page) noticed(to, notice string) string {
 	return to + sign + "done=" + notice + part
 }
 
-// notice returns the notice of the form that led to this page, or an empty string if it was already shown.
+// notice returns the notice for this page, or an empty string if there is none or it was already shown.
 func (p *Page) notice() string {
 	key := p.Query("done")
 	if key == "" || p.Cookie(noticeCookie) != key {
@@ -303,7 +303,7 @@ func (p *Page) FaultOf(err error) (text string, status int, ok bool) {
 	if p.faults == nil {
 		p.faults = map[string]string{}
 	}
-	p.faults[text], _, _ = strings.Cut(e.Field, "[") // if it is a list, the error is about its first invalid element
+	p.faults[text], _, _ = strings.Cut(e.Field, "[") // for a list, the error is about its first invalid element
 	return text, web.StatusOf(web.Console, e.Kind), true
 }
 
@@ -326,7 +326,7 @@ func (p *Page) failed(err error) (web.HTML, error) {
 	return p.Show("message", v)
 }
 
-// Download makes the API write its response directly to the browser. It returns the result for the handler to return.
+// Download makes the API write its response directly to the browser. Handlers return Download's result.
 func (p *Page) Download(path string) error {
 	return p.download(web.Question{Method: http.MethodGet, Path: path})
 }
@@ -338,7 +338,7 @@ func (p *Page) download(q web.Question) error {
 	return err
 }
 
-// Upload streams a request body to the API.
+// Upload streams a request body to the API and decodes the response into out.
 func (p *Page) Upload(method, path, mediaType string, body io.Reader, out any) error {
 	a, err := p.Ask(web.Question{
 		Method: method, Path: path, Body: body, Header: map[string]string{"Content-Type": mediaType},

@@ -14,7 +14,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// peopleRoutes adds the routes for people on lists.
+// peopleRoutes adds the routes for lists of people.
 func (o *Console) peopleRoutes(t *web.Table) {
 	o.get(t, "/people", core.ActionPeopleMasked, o.people, "The console: people")
 	o.get(t, "/new-person", core.ActionPeopleAdd, o.newPerson, "The console: the form to add a person")
@@ -28,7 +28,7 @@ func (o *Console) peopleRoutes(t *web.Table) {
 	o.importRoutes(t)
 }
 
-// person is a subscription in the API's format.
+// person is a subscription as returned by the API.
 type person struct {
 	ID          string           `json:"id"`
 	TenantID    string           `json:"tenant_id"`
@@ -45,7 +45,7 @@ type person struct {
 	ListName string `json:"list_name"`
 }
 
-// Shown returns the status to display. Someone whose subscription ended with a block is shown as blocked.
+// Shown returns the status to display. If a block ended the subscription, that is blocked.
 func (one person) Shown() string {
 	if blocked := string(core.StatusSuppressed); one.Block == blocked && one.Status == core.SubscriptionUnsubscribed {
 		return blocked
@@ -53,14 +53,14 @@ func (one person) Shown() string {
 	return one.Status
 }
 
-// PersonName returns the name of a person, or an empty string if it is unknown.
+// PersonName returns a person's name, or an empty string if it is unknown.
 func (p *Page) PersonName(one person) string {
 	values := one.Preferences.Values()
 	name := strings.TrimSpace(saidText(values["first_name"]) + " " + saidText(values["last_name"]))
 	return cmp.Or(name, saidText(values["name"]))
 }
 
-// named returns the address of a person, with the name in front if it is known.
+// named returns a person's address, preceded by the name if it is known.
 func (p *Page) named(one *person) string {
 	if name := p.PersonName(*one); name != "" {
 		return name + " – " + string(one.Email)
@@ -95,9 +95,9 @@ func (p *Page) PersonBadge(status string) Badge {
 
 // Limits for the list of people.
 const (
-	maxPeopleLists = 200 // number of lists to choose from
+	maxPeopleLists = 200 // maximum number of lists to choose from
 	peoplePage     = 30  // number of rows in tables other than the People table
-	peopleReads    = 8   // number of API pages read for a page, because API pages may be short
+	peopleReads    = 8   // maximum number of API pages read for a page, because API pages may be short
 )
 
 // peopleLists returns the tenant's lists.
@@ -114,7 +114,7 @@ func listOptions(lists []core.CountedList, first ...option) []option {
 	return first
 }
 
-// readField reads the fields of the list to choose from.
+// readField sets the fields of the chosen list as options.
 func (d *peopleData) readField(p *Page, lists []core.CountedList) {
 	for i := range lists {
 		if lists[i].ID != d.List || len(lists[i].Fields) == 0 {
@@ -127,7 +127,7 @@ func (d *peopleData) readField(p *Page, lists []core.CountedList) {
 	}
 }
 
-// readShort reads size rows of a list whose API pages may be short or empty and still have a next page.
+// readShort reads size rows of an API list whose pages may be short or empty even if more pages follow.
 func readShort[Row any](p *Page, path string, q url.Values, size int, rows *[]Row) (next string, err error) {
 	return readAsked(p, web.Question{Method: http.MethodGet, Path: path}, q, size, rows)
 }
@@ -174,7 +174,7 @@ type newPersonData struct {
 	Agreed string // "yes", or "no" to ask for consent by email
 }
 
-// newPerson adds a person to a list. The form for another person keeps the list and the consent.
+// newPerson adds a person to a list. The form for the next person keeps the list and the consent.
 func (o *Console) newPerson(p *Page) (web.HTML, error) {
 	lists, err := p.peopleLists()
 	if err != nil {
@@ -221,7 +221,7 @@ func (o *Console) newPerson(p *Page) (web.HTML, error) {
 	return p.Show("new-person", v)
 }
 
-// wrongOn returns text if err is about the field name, and an empty string otherwise.
+// wrongOn returns text if err is about the given field, and an empty string otherwise.
 func wrongOn(err error, name, text string) string {
 	if e, ok := errors.AsType[*core.Error](err); ok && e.Field == name {
 		return text
@@ -229,7 +229,7 @@ func wrongOn(err error, name, text string) string {
 	return ""
 }
 
-// addPerson makes the API add a person and returns the next page and its notice.
+// addPerson makes the API add a person. It returns the next page and the key of its notice.
 func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 	status := core.SubscriptionPending
 	if d.Agreed == "yes" {
@@ -273,8 +273,8 @@ func (p *Page) addPerson(d *newPersonData) (to, notice string, err error) {
 	return p.Path("people", made.ID), notice, nil
 }
 
-// splitAddress separates an address such as "Ann Gray <ann@example.com>" in the form into the address and, unless they
-// are filled in, the fields for the name.
+// splitAddress splits an address such as "Ann Gray <ann@example.com>" in the form into the address and the name. It
+// doesn't overwrite name fields that are filled in.
 func (p *Page) splitAddress() {
 	a, err := mail.ParseAddress(p.Form["email"])
 	if err != nil || a.Name == "" {
@@ -288,7 +288,7 @@ func (p *Page) splitAddress() {
 	p.Form["field.first_name"], p.Form["field.last_name"] = core.SplitName(a.Name)
 }
 
-// fieldsOf returns the inputs for the fields of a list. value returns the value of each.
+// fieldsOf returns the inputs for a list's fields. value returns each field's value.
 func (p *Page) fieldsOf(fields core.Fields, value func(*core.Field) string) (out []field) {
 	for i := range fields {
 		f := field{
@@ -321,8 +321,8 @@ func hasOption(options []option, value string) bool {
 	return false
 }
 
-// saidOf returns preferences with the form's changes. A field with an unchanged value keeps its type, and a number
-// stays a number.
+// saidOf returns the preferences with the form's changes. An unchanged value keeps its type, and a number remains a
+// number.
 func (p *Page) saidOf(fields core.Fields, was core.Preferences) (core.Preferences, error) {
 	values, before := map[string]any{}, was.Values()
 	for i := range fields {

@@ -18,24 +18,24 @@ func (o *Console) bulkRoutes(t *web.Table) {
 }
 
 const (
-	maxBulk  = 200              // maximum number of people in a form: as many as on the largest page
+	maxBulk  = 200              // maximum number of people in a form, the same as on the largest page
 	bulkTime = 10 * time.Second // maximum time, within the 15 seconds for a page
 )
 
-// directActs maps the actions that the page performs itself to the rights that they require. The others are in
+// directActs maps the actions that the page performs itself to the required rights. The other actions are in
 // core.BulkKinds.
 var directActs = map[string]core.Action{
 	"block": core.ActionSuppressionManage,
 	"erase": core.ActionPeopleErase,
 }
 
-// moreAct is an action on selected people that a phone shows in a menu.
+// moreAct is an action on selected people that phones show in a menu.
 type moreAct struct {
 	Value, Text, Icon string
 	Danger            bool
 }
 
-// MoreActs returns the actions that don't fit in the bar for selected people on a phone.
+// MoreActs returns the actions on selected people that don't fit in the bar on a phone.
 func (p *Page) MoreActs() (all []moreAct) {
 	all = append(all, moreAct{Value: "untag", Text: p.T("Remove tag"), Icon: "x"})
 	if p.May(core.ActionPeopleChange) {
@@ -64,17 +64,17 @@ type bulkData struct {
 	People            []chosenPerson
 	Failed            []chosenPerson
 	Done              bool
-	To                string // page of the action that was started
+	To                string // page of the bulk action that was started
 	tagChoice
 }
 
-// BackQuery returns the query of the page with the form.
+// BackQuery returns the query of the page that has the form.
 func (d *bulkData) BackQuery() string {
 	_, query, _ := strings.Cut(d.Back, "?")
 	return query
 }
 
-// bulk asks for confirmation, performs an action on each selected person, and reports the result.
+// bulk asks for confirmation, performs an action on each selected person, and shows the result.
 func (o *Console) bulk(p *Page) (web.HTML, error) {
 	d := bulkData{Act: p.Form["act"], Back: p.Path("people")}
 	if q, err := url.ParseQuery(p.Form["back"]); err == nil && len(q) > 0 {
@@ -179,8 +179,8 @@ func (p *Page) bulkDone(act string, n int64) string {
 	return p.N("Data of 1 person erased|Data of {{n}} people erased", n)
 }
 
-// doBulk performs the action on each person through the API. If the API refuses it for a person, that person is added
-// to Failed. If the time for the page runs out or something else fails, the remaining people are added, too.
+// doBulk performs the action on each person through the API. People for whom the API rejects it are added to Failed. If
+// the page's time runs out or another error occurs, so are all remaining people.
 func (p *Page) doBulk(d *bulkData) error {
 	begun, erased := time.Now(), map[core.Email]bool{}
 	for i, one := range d.People {
@@ -226,7 +226,7 @@ func (p *Page) doBulk(d *bulkData) error {
 	return nil
 }
 
-// startChosen starts a bulk action on the chosen people, one for each of their lists. People who are on no list are
+// startChosen starts bulk actions on the chosen people, one for each of their lists. People who are on no list are
 // added to Failed.
 func (p *Page) startChosen(d *bulkData, tag bulkTag) error {
 	defer p.dropTag(&tag)

@@ -12,15 +12,15 @@ type peopleFilter struct {
 	List, Status, Text string
 	Field, Value       string // field of the list, and its value
 	Segment, Tagged    string
-	Answered           string // answer to a poll: its campaign, a dot, and the value of answerOf
+	Answered           string // poll answer: the campaign, a dot, and the value of answerOf
 
 	boolean bool // whether the field is a checkbox
 }
 
-// filterNames lists the parameters of a peopleFilter in a URL, except for the search text.
+// filterNames lists the URL parameters of a peopleFilter, except for the search text.
 var filterNames = [...]string{"list", "status", "field", "value", "segment", "tagged", "answered"}
 
-// readFilter reads a filter with ask. It ignores a field that the list doesn't have.
+// readFilter reads a filter. ask returns the value of a parameter. A field that the list doesn't have is ignored.
 func readFilter(ask func(string) string, lists []core.CountedList) peopleFilter {
 	f := peopleFilter{
 		List: ask("list"), Status: ask("status"), Text: ask("q"), Segment: ask("segment"), Tagged: ask("tagged"),
@@ -39,13 +39,13 @@ func readFilter(ask func(string) string, lists []core.CountedList) peopleFilter 
 	return f
 }
 
-// ruled reports whether the page finds people by a rule, as bulk actions do. A rule finds only people who are
-// subscribed. Without a rule, a field is compared exactly.
+// ruled reports whether the page finds people with a rule, as bulk actions do. A rule finds only subscribed people.
+// Without a rule, fields must match exactly.
 func (f *peopleFilter) ruled() bool {
 	return f.Segment+f.Tagged+f.Answered != "" || f.Field != "" && f.Status == core.SubscriptionActive
 }
 
-// leaves returns the conditions of the filter. People must match all of them.
+// leaves returns the filter's conditions, all of which people must match.
 func (f *peopleFilter) leaves() (all []any) {
 	if f.Segment != "" {
 		all = append(all, map[string]any{"segment": f.Segment})
@@ -70,7 +70,7 @@ func (f *peopleFilter) leaves() (all []any) {
 	return all
 }
 
-// whom adds the filter to the body of a request, as a segment or a rule.
+// whom adds the filter to a request body, as a segment or a rule.
 func (f *peopleFilter) whom(body map[string]any) map[string]any {
 	leaves := f.leaves()
 	switch {
@@ -86,7 +86,7 @@ func (f *peopleFilter) whom(body map[string]any) map[string]any {
 	return body
 }
 
-// search returns the request body for a search or an export by a rule.
+// search returns the request body for searching or exporting by a rule.
 func (f *peopleFilter) search(tenant string) map[string]any {
 	body := map[string]any{"tenant_id": tenant}
 	for name, value := range map[string]string{"list_id": f.List, "status": f.Status, "search": f.Text} {
@@ -97,7 +97,7 @@ func (f *peopleFilter) search(tenant string) map[string]any {
 	return f.whom(body)
 }
 
-// query returns the filter as a URL query, without the search text.
+// query returns the filter's URL query, without the search text.
 func (f *peopleFilter) query() url.Values {
 	q := url.Values{}
 	for name, value := range f.values() {
@@ -115,7 +115,7 @@ func (f *peopleFilter) values() map[string]string {
 	}
 }
 
-// Filter returns the parameters of the filter, except for the list, for a form.
+// Filter returns the filter's parameters, except for the list, for a form.
 func (f *peopleFilter) Filter() (all [][2]string) {
 	values := f.values()
 	for _, name := range filterNames[1:] {
@@ -126,7 +126,7 @@ func (f *peopleFilter) Filter() (all [][2]string) {
 	return all
 }
 
-// NotAll returns the reason why an action can't change everyone who matches the filter, or an empty string if it can.
+// NotAll returns the reason why an action can't change everyone who matches the filter, or an empty string.
 func (f *peopleFilter) NotAll(p *Page) string {
 	switch {
 	case f.Status != "" && f.Status != core.SubscriptionActive:

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// readSegment reads the segments to choose from, and the chosen one. If the chosen one was deleted, the page says so.
+// readSegment reads the available segments, and the chosen one. If the chosen one was deleted, the page says so.
 func (d *peopleData) readSegment(p *Page) error {
 	if !p.May(core.ActionSegmentRead) {
 		return nil
@@ -26,7 +26,7 @@ func (d *peopleData) readSegment(p *Page) error {
 	return nil
 }
 
-// readTags reads the tags to choose from. If the chosen one was deleted, the page says so.
+// readTags reads the available tags. If the chosen one was deleted, the page says so.
 func (d *peopleData) readTags(p *Page) error {
 	if !p.May(core.ActionSegmentRead) {
 		return nil
@@ -45,8 +45,8 @@ func (d *peopleData) readTags(p *Page) error {
 	return nil
 }
 
-// readAnswers reads the answers to choose from: those to all polls in the chosen answer's campaign. If the chosen one
-// is unknown, the page says so.
+// readAnswers reads the available answers: those to all polls in the chosen answer's campaign. If the chosen one is
+// unknown, the page says so.
 func (d *peopleData) readAnswers(p *Page) error {
 	campaign, _, ok := strings.Cut(d.Answered, ".")
 	if !ok || !p.May(core.ActionSegmentRead) {
@@ -64,8 +64,8 @@ func (d *peopleData) readAnswers(p *Page) error {
 	return err
 }
 
-// readRuled reads the page's people who are in the chosen segment, have the chosen tag and gave the chosen answer. If
-// the rule can't be evaluated, the page shows the reason and no people.
+// readRuled reads the people for the page with a rule: those in the chosen segment, with the chosen tag and the chosen
+// answer. If the rule can't be evaluated, the page shows the reason and no people.
 func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 	if d.Status != "" && d.Status != core.SubscriptionActive {
 		d.Unknown = p.T("Segments, tags and answers only find people with the status “{{status}}”.", "status",
@@ -86,7 +86,7 @@ func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 	return next, err
 }
 
-// peopleFile returns the request for the file of the people who match the page's filter.
+// peopleFile returns the API request for exporting the people who match the page's filter.
 func (p *Page) peopleFile() (web.Question, error) {
 	lists, err := p.peopleLists()
 	if err != nil {

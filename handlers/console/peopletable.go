@@ -22,9 +22,9 @@ type peopleData struct {
 	Fields    []option // fields of the list
 	Segments  []option // segments to choose from, if any
 	Tags      []option // tags to choose from, if any
-	Answers   []option // answers to polls to choose from, if one is chosen
+	Answers   []option // poll answers to choose from, if one is chosen
 	Unknown   string   // why no one is found
-	BlockedAt string   // where the address that was searched for is blocked, if it is on no list
+	BlockedAt string   // where the search's address is blocked, if it is on no list
 	Barred    string   // number of bounced addresses on the suppression list, if the page shows bounced people
 	Readable  bool     // whether the visitor may read addresses
 	Pager     pager
@@ -32,7 +32,7 @@ type peopleData struct {
 	Columns  []peopleColumn
 	Sorts    bool // whether there are few enough people to sort
 	Acts     bool // whether people can be selected for an action
-	All      bool // whether everyone on the page is selected
+	All      bool // whether everyone on the page is preselected
 	AllTo    string
 	Back     string // query of the page
 	From     int    // position of the first person on the page; 0: none
@@ -42,11 +42,11 @@ type peopleData struct {
 	Filters  [][2]string // parameters of the page's filter, for other forms
 	ExportTo string
 
-	EveryoneTo string // form to change everyone who matches
-	SegmentTo  string // form for a segment of everyone who matches; empty: none can be created
+	EveryoneTo string // form for changing everyone who matches
+	SegmentTo  string // form for creating a segment of everyone who matches; empty: none can be created
 }
 
-// peopleColumn is a column of the table that can be hidden.
+// peopleColumn is a table column that can be hidden.
 type peopleColumn struct {
 	Name, Text string
 	Shown      bool
@@ -54,17 +54,17 @@ type peopleColumn struct {
 	Sort       string // sort key; empty: not sortable
 }
 
-// peopleSizes lists the page sizes of the table.
+// peopleSizes lists the available page sizes of the table.
 var peopleSizes = []string{"50", "100", "200"}
 
-// columnsCookie holds the chosen columns, separated by commas.
+// columnsCookie contains the chosen columns, separated by commas.
 const (
 	columnsCookie = "newsletterd-columns"
 	columnsTTL    = 365 * 24 * time.Hour
 	maxColumns    = 1000 // maximum number of bytes in the cookie
 )
 
-// people lists the people on the tenant's lists. A visitor who may not read addresses can't search by them.
+// people lists the people on the tenant's lists. A visitor who may not read addresses can't search by address.
 func (o *Console) people(p *Page) (web.HTML, error) {
 	lists, err := p.peopleLists()
 	if err != nil {
@@ -149,7 +149,7 @@ func (d *peopleData) read(p *Page, here core.ListCounts) (next string, err error
 	return next, err
 }
 
-// filter returns the page's filter in the API's format.
+// filter returns the page's filter as API parameters.
 func (d *peopleData) filter() map[string]string {
 	f := map[string]string{
 		"list_id": d.List, "status": d.Status, "search": d.Text, "field": d.Field, "value": d.Value,
@@ -158,8 +158,7 @@ func (d *peopleData) filter() map[string]string {
 	return f
 }
 
-// countsOf returns the total counts of all lists, and the counts of the chosen list. If none is chosen, both are the
-// same.
+// countsOf returns the total counts of all lists, and those of the chosen list. If none is chosen, both are the same.
 func countsOf(lists []core.CountedList, chosen string) (all, here core.ListCounts) {
 	for i := range lists {
 		all = all.Plus(lists[i].Counts)
@@ -173,8 +172,8 @@ func countsOf(lists []core.CountedList, chosen string) (all, here core.ListCount
 	return all, here
 }
 
-// sort returns the sort order for the API, by default newest first. If there are too many people, it returns an empty
-// string.
+// sort returns the sort order for the API, by default newest first. If there are too many people to sort, it returns an
+// empty string.
 func (d *peopleData) sort(p *Page, counts core.ListCounts) string {
 	d.Sorts = counts.Active+counts.Pending+counts.Unsubscribed <= core.MaxSorted
 	switch sort := p.Query("sort"); {
@@ -229,12 +228,12 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	}
 }
 
-// maxCountedPeople is the maximum number of people on the lists for which a page counts the matches of a rule. With
-// more people, counting takes longer than the page itself.
+// maxCountedPeople is the maximum number of people on the lists for which a page counts a rule's matches. With more
+// people, counting takes longer than the page itself.
 const maxCountedPeople = 20_000
 
-// countRuled returns the number of people in the chosen segment, with the chosen tag or answer, or -1 if it is unknown.
-// It counts only people on one list: a segment counts people on several lists once, the table each time.
+// countRuled returns the number of people who match the page's rule, or -1 if it is unknown. It counts people on one
+// list only. On several lists, a segment counts a person once, but the table contains the person several times.
 func (d *peopleData) countRuled(p *Page, counts core.ListCounts) int64 {
 	if counts.Active > maxCountedPeople || len(d.People) == 0 {
 		return -1
@@ -268,7 +267,7 @@ func withQuery(address, name, value string) string {
 	return path + "?" + q.Encode()
 }
 
-// chooseColumns sets the table's columns. The choice is stored in the browser.
+// chooseColumns sets the table's columns. The browser stores the visitor's choice.
 func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
 	fields := core.Fields{}
 	for i := range lists {
@@ -341,13 +340,13 @@ func (d *peopleData) forms(p *Page) {
 	d.ExportTo = p.Path("people-export") + "?" + to.Encode()
 }
 
-// sortLink is the header of a sortable column.
+// sortLink is the header of a column in the table.
 type sortLink struct {
 	Text, To string
-	Dir      string // ascending or descending if the table is sorted by the column
+	Dir      string // ascending or descending; empty: the table isn't sorted by this column
 }
 
-// SortLink returns a column's header. To is empty if the column is not sortable.
+// SortLink returns a column's header. If the column isn't sortable, To is empty.
 func (p *Page) SortLink(d *peopleData, text, by string) sortLink {
 	l := sortLink{Text: text}
 	if by == "" || !d.Sorts {
@@ -369,7 +368,7 @@ func (p *Page) SortLink(d *peopleData, text, by string) sortLink {
 	return l
 }
 
-// PersonValue returns a person's value for a field, for a table cell.
+// PersonValue returns a table cell with a person's value for a field.
 func (p *Page) PersonValue(one person, field string) string {
 	value := saidText(one.Preferences.Values()[field])
 	switch value {

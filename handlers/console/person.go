@@ -35,7 +35,7 @@ func (o *Console) personRoutes(t *web.Table) {
 	o.post(t, "/people/:id/lift", core.ActionSuppressionManage, o.liftPerson, "The console: unblock a person")
 }
 
-// personRecord is a subscription with the data that people who manage the list see.
+// personRecord is a subscription with the details that the team sees.
 type personRecord struct {
 	person
 	Consents []core.Consent `json:"consents"`
@@ -60,7 +60,7 @@ type personBlock struct {
 type personData struct {
 	personRecord
 	Readable bool
-	Others   []personOnList // the same address on all lists, including this one
+	Others   []personOnList // the address's subscriptions on all lists, including this one
 	Consents []consentLine
 	Mails    []personMail
 	Pager    pager
@@ -70,17 +70,17 @@ type personData struct {
 	Liftable bool       // whether there is a block that the tenant can remove
 	Ended    bool       // whether a block ended the subscription
 	Tag      field      // input for a tag
-	Known    []core.Tag // tags of the tenant, to choose from
+	Known    []core.Tag // the tenant's tags, to choose from
 	Address  field      // input for a new address, if the mailbox doesn't exist
 }
 
-// personOnList is a person on one of their lists.
+// personOnList is a person's subscription on one list.
 type personOnList struct {
 	person
 	Said core.Instant `json:"-"` // date of the status in the imported file; 0: not imported
 }
 
-// Since returns the date of the person's status on a list.
+// Since returns the date since which the person has had the status on a list.
 func (p *Page) Since(one personOnList) string {
 	if one.Said > 0 {
 		return p.T("{{day}}, imported on {{at}}", "day", p.Date(one.Said), "at", p.Date(one.StatusAt))
@@ -88,7 +88,7 @@ func (p *Page) Since(one personOnList) string {
 	return p.Date(one.StatusAt)
 }
 
-// said is a preference with its value.
+// said is a preference's name and value.
 type said struct{ Name, Value string }
 
 const (
@@ -96,13 +96,13 @@ const (
 	personOthers = 10 // number of other lists whose records are read
 )
 
-// personPath returns the API path of the page's person.
+// personPath returns the API path for the person in the path.
 func (p *Page) personPath(parts ...string) string {
 	return strings.Join(append([]string{"/api/admin/subscribers/" + url.PathEscape(p.Param("id"))}, parts...), "/")
 }
 
-// thePerson reads the person in the path. If the person belongs to another tenant, it returns web.ErrNotFound, because
-// a server administrator would otherwise see them on this tenant's pages.
+// thePerson reads the person in the path. If the person belongs to another tenant, it returns web.ErrNotFound.
+// Otherwise, a server administrator would see them on this tenant's pages.
 func (p *Page) thePerson() (r personRecord, err error) {
 	if _, err = p.Get(p.personPath(), nil, &r); err == nil && r.TenantID != p.Tenant.ID {
 		err = web.ErrNotFound
@@ -117,7 +117,8 @@ func (o *Console) person(p *Page) (web.HTML, error) {
 	})
 }
 
-// personPage shows a person. If a form was submitted, it calls do and redirects to the page that do returns.
+// personPage shows a person. If a form was submitted, it calls do and redirects to the page that do returns, with the
+// notice.
 func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, err error)) (web.HTML, error) {
 	d := personData{Readable: p.May(core.ActionPeopleRead)}
 	r, err := p.thePerson()
@@ -176,9 +177,9 @@ func (p *Page) personPage(do func(*personData, core.Fields) (to, notice string, 
 	return p.Show("person", v)
 }
 
-// personState describes the state of a person on a list in a sentence.
+// personState describes a person's state on a list in a sentence.
 func (p *Page) personState(r *personData) string {
-	if !r.Readable { // the record of an import, which has the date, is personal data
+	if !r.Readable { // the import's record, which has the date, is personal data
 		switch r.Status {
 		case core.SubscriptionActive:
 			return p.T("Subscribed to “{{list}}”, added on {{day}}", "list", r.ListName, "day", p.Date(r.CreatedAt))
@@ -212,7 +213,8 @@ func (p *Page) personState(r *personData) string {
 	return text
 }
 
-// saidAt returns when the person subscribed or unsubscribed according to the imported file that set their status, or 0.
+// saidAt returns the time when the person subscribed or unsubscribed according to the imported file that set their
+// status, or 0.
 func (r *personRecord) saidAt() core.Instant {
 	for i := len(r.Consents) - 1; i >= 0; i-- {
 		if c := &r.Consents[i]; c.At == r.StatusAt &&
@@ -223,7 +225,7 @@ func (r *personRecord) saidAt() core.Instant {
 	return 0
 }
 
-// readPerson reads the data that only visitors who may read addresses see.
+// readPerson reads the data that requires permission to read addresses.
 func (p *Page) readPerson(d *personData, fields core.Fields) error {
 	q := p.ofTenant("email", string(d.Email), "limit", "100")
 	if _, err := p.Get("/api/admin/subscribers", q, &d.Others); err != nil {
@@ -284,7 +286,7 @@ func (p *Page) readPerson(d *personData, fields core.Fields) error {
 	return nil
 }
 
-// readSaid builds the inputs for a person's fields and lists the remaining preferences.
+// readSaid sets the inputs for a person's fields, and lists the remaining preferences.
 func (p *Page) readSaid(d *personData, fields core.Fields) {
 	values := d.Preferences.Values()
 	text := func(name string) string { return saidText(values[name]) }
@@ -304,7 +306,7 @@ func (p *Page) readSaid(d *personData, fields core.Fields) {
 	slices.SortFunc(d.Rest, func(a, b said) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// saidText returns a preference's value for an input.
+// saidText converts a preference's value to text for an input.
 func saidText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -313,11 +315,11 @@ func saidText(raw json.RawMessage) string {
 	return s
 }
 
-// maxOwnFields is the maximum number of editable preferences that are not fields of the list.
+// maxOwnFields is the maximum number of editable preferences that the list has no field for.
 const maxOwnFields = 100
 
-// withOwn returns the fields of a list, followed by a person's preferences that are not fields, such as columns in an
-// imported file. It includes strings, numbers and booleans that fit into an input.
+// withOwn returns a list's fields, followed by a person's other preferences, such as columns in an imported file. It
+// includes strings, numbers and booleans that fit into an input.
 func withOwn(p *Page, fields core.Fields, prefs core.Preferences) core.Fields {
 	isField := map[string]bool{}
 	for i := range fields {
@@ -348,7 +350,7 @@ func isNumber(raw []byte) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && json.Unmarshal(raw, &n) == nil
 }
 
-// changePerson saves the fields in the form.
+// changePerson saves the form's fields.
 func (p *Page) changePerson(d *personData, fields core.Fields) error {
 	prefs, err := p.saidOf(fields, d.Preferences)
 	if err != nil {
@@ -357,7 +359,7 @@ func (p *Page) changePerson(d *personData, fields core.Fields) error {
 	return p.Do(http.MethodPut, p.personPath(), map[string]any{"preferences": prefs}, nil)
 }
 
-// BlockText describes in a sentence why an address is blocked.
+// BlockText explains in a sentence why an address is blocked.
 func (p *Page) BlockText(b personBlock) string {
 	text := p.T("No emails are sent to this address.")
 	switch b.Kind {
@@ -403,8 +405,8 @@ func (p *Page) withinPerson(r *person) []Link {
 	return []Link{{p.T("People"), p.Path("people")}, {string(r.Email), p.Path("people", r.ID)}}
 }
 
-// erasePerson removes all data about a person on the tenant's lists. It requires a fresh sign-in before it shows that
-// data.
+// erasePerson erases a person's data on the tenant's lists. It requires a fresh sign-in before it shows what will be
+// erased.
 func (o *Console) erasePerson(p *Page) (web.HTML, error) {
 	if err := p.fresh(); err != nil {
 		return web.HTML{}, err
@@ -427,8 +429,8 @@ func (o *Console) erasePerson(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("people"), "erased")
 }
 
-// fresh returns core.ErrProofOld if the visitor's last reauthentication is too old. Pages that lead to an action with
-// this requirement call fresh first, so that no input is lost.
+// fresh returns core.ErrProofOld if the visitor's last reauthentication is too old. Pages call it before a form whose
+// action has this requirement, so that no input is lost.
 func (p *Page) fresh() error {
 	if !core.FreshProof(p.caller.ProvedAt, p.Now) {
 		return core.ErrProofOld

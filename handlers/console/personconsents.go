@@ -9,16 +9,16 @@ import (
 	"newsletterd/core"
 )
 
-// consentLine is a consent record entry as text.
+// consentLine is an entry in the consent record with its description.
 type consentLine struct {
 	core.Consent
 	What, From string
 }
 
-// evidenceTime matches a time in the note about an imported consent.
+// evidenceTime matches a time in the note on an imported consent.
 var evidenceTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[\d:]+Z`)
 
-// consentLine returns a consent record entry as text. A note that only repeats the time of the signup is left out.
+// consentLine describes an entry in the consent record. It leaves out a note that only repeats the signup time.
 func (p *Page) consentLine(c *core.Consent, team map[string]string) consentLine {
 	line := consentLine{*c, p.consentWhat(c), p.consentFrom(c, team)}
 	if c.What == core.ConsentImported && core.OnlyEvidenceTime(c.Reason) {
@@ -36,7 +36,7 @@ func (p *Page) consentLine(c *core.Consent, team map[string]string) consentLine 
 	return line
 }
 
-// consentWhat describes the event in a consent record entry.
+// consentWhat describes the event in an entry of the consent record.
 func (p *Page) consentWhat(c *core.Consent) string {
 	switch c.What {
 	case core.ConsentRequested:
@@ -73,8 +73,8 @@ func (p *Page) consentWhat(c *core.Consent) string {
 	return c.What
 }
 
-// teamOf returns the names of team members, keyed by actor. It always includes the visitor. If the visitor may see the
-// team and one of actors is another user, it includes the whole team.
+// teamOf returns team members' names by actor. It always includes the visitor. If the visitor may see the team and
+// actors contains another user, it includes the whole team.
 func (p *Page) teamOf(actors iter.Seq[string]) (names map[string]string, err error) {
 	me := core.UserActor(p.Who.User.ID)
 	names = map[string]string{me: personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email)}
@@ -92,7 +92,7 @@ func (p *Page) teamOf(actors iter.Seq[string]) (names map[string]string, err err
 	return names, err
 }
 
-// personName returns the name that a user has chosen, or else the address.
+// personName returns the name that a user has chosen or, without one, the address.
 func personName(id, name string, email core.Email) string {
 	if name == "" || name == core.DefaultName(id) {
 		return string(email)
@@ -100,7 +100,8 @@ func personName(id, name string, email core.Email) string {
 	return name
 }
 
-// consentFrom describes the source of a consent record entry. team holds the names of people who may appear in it.
+// consentFrom describes the source of an entry in the consent record. team holds the names of people who may appear in
+// it.
 func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	var parts []string
 	if by := p.madeBy(madeFrom(c.Source), team); by != "" {
@@ -121,8 +122,8 @@ func (p *Page) consentFrom(c *core.Consent, team map[string]string) string {
 	return strings.Join(parts, " · ")
 }
 
-// consentPlace describes the source of a consent record entry if it is the API or one of newsletterd's own pages. It
-// returns an empty string for other sources.
+// consentPlace describes the source of an entry in the consent record if that is the API or one of newsletterd's own
+// pages. For other sources, it returns an empty string.
 func (p *Page) consentPlace(c *core.Consent) string {
 	switch {
 	case c.Source == "form" && c.What == core.ConsentRequested:
@@ -141,8 +142,8 @@ func (p *Page) consentPlace(c *core.Consent) string {
 	return ""
 }
 
-// madeBy describes the actor who created a record. It returns an empty string if actor is of no known kind. team is the
-// result of teamOf.
+// madeBy describes the actor who created a record. If the kind of actor is unknown, it returns an empty string. team is
+// the result of teamOf.
 func (p *Page) madeBy(actor string, team map[string]string) string {
 	switch by, _, _ := strings.Cut(actor, ":"); {
 	case team[actor] != "":

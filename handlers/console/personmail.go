@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// personMail is an email to a person with its outcome.
+// personMail is an email to a person, with its outcome.
 type personMail struct {
 	JobID       string               `json:"job_id"`
 	ListID      string               `json:"list_id"`
@@ -24,7 +24,7 @@ type personMail struct {
 	GivesUpAt   core.Instant         `json:"gives_up_at"`
 }
 
-// has reports whether an event of the email was reported.
+// has reports whether the event was reported for this email.
 func (m *personMail) has(event string) bool { return slices.Contains(m.Events, event) }
 
 // MailBadge returns the badge for the outcome of an email.
@@ -35,15 +35,15 @@ func (p *Page) MailBadge(m personMail) Badge {
 	return p.outcome(m.Status, m.Events)
 }
 
-// saved reports whether the email was, or may have been, saved to a folder.
+// saved reports whether the email was or may have been saved to a folder.
 func (m *personMail) saved() bool {
 	return m.Transport != "" && m.Status == core.RecipientStates[core.RecipientSent]
 }
 
-// MailWhy returns the reason why an email was not sent.
+// MailWhy returns the reason why an email wasn't sent.
 func (p *Page) MailWhy(m personMail) whyNot { return whyNotSent(m.Status, m.Reason) }
 
-// MailTurn describes what to do about an email that was not sent. why is the result of MailWhy.
+// MailTurn describes what to do about an email that wasn't sent. why is the result of MailWhy.
 func (p *Page) MailTurn(m personMail, why whyNot) string {
 	switch {
 	case m.GivesUpAt == 0:
@@ -55,7 +55,7 @@ func (p *Page) MailTurn(m personMail, why whyNot) string {
 	return p.T("newsletterd retries until {{at}}. You don't need to do anything.", "at", p.When(m.GivesUpAt))
 }
 
-// MailTook describes which server accepted an email whose delivery is otherwise unknown. For other emails, it returns
+// MailTook describes which server accepted an email if nothing else is known about its delivery. Otherwise, it returns
 // an empty string.
 func (p *Page) MailTook(m personMail, to core.Email) string {
 	read := m.has("opened") && !m.has("machine_opened") || m.has("clicked") && !m.has("machine_clicked")
@@ -68,7 +68,7 @@ func (p *Page) MailTook(m personMail, to core.Email) string {
 	return p.T("Sent to {{domain}} · no bounce so far", "domain", to.Domain())
 }
 
-// Unseen reports whether an email was sent that the person may not have seen.
+// Unseen reports whether one of the sent emails may not have been seen by the person.
 func (d *personData) Unseen(p *Page) bool {
 	return slices.ContainsFunc(d.Mails, func(m personMail) bool { return p.MailTook(m, d.Email) != "" })
 }
@@ -81,7 +81,7 @@ type personQueued struct {
 	Badge Badge
 }
 
-// readQueued reads the transactional emails to a person about the tenant's lists, whether sent or not.
+// readQueued reads the transactional emails to a person about the tenant's lists, both sent and unsent.
 func (p *Page) readQueued(d *personData, lists []core.CountedList) error {
 	var why struct {
 		Mails []core.WhyMail `json:"mails"`
@@ -104,7 +104,7 @@ func (p *Page) readQueued(d *personData, lists []core.CountedList) error {
 	return nil
 }
 
-// queuedTitle returns the display name for a kind of transactional email about a list.
+// queuedTitle returns the display name of a kind of transactional email.
 func (p *Page) queuedTitle(kind string) string {
 	switch kind {
 	case core.MailConfirm:
@@ -123,10 +123,10 @@ func (p *Page) queuedTitle(kind string) string {
 	return kind
 }
 
-// personMailPath is the path of the page that shows an email as a person receives it.
+// personMailPath is the path of the page that shows an email as the person receives it.
 const personMailPath = "/people/:id/mails/:job"
 
-// mailTo renders an email for the person in the path, with their current data.
+// mailTo renders an email for the person in the path, using their current data.
 func (p *Page) mailTo() (r personRecord, mail shownMail, err error) {
 	if r, err = p.thePerson(); err != nil {
 		return r, mail, err
@@ -150,7 +150,7 @@ func (o *Console) personMail(p *Page) (web.HTML, error) {
 	return p.Show("person-mail", v)
 }
 
-// personMailFrame responds with an email as a person receives it, for a frame.
+// personMailFrame renders an email as the person receives it, for a frame.
 func (o *Console) personMailFrame(p *Page) (web.HTML, error) {
 	_, mail, err := p.mailTo()
 	if err != nil {

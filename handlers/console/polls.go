@@ -24,7 +24,7 @@ func (o *Console) pollRoutes(t *web.Table) {
 type pollsData struct {
 	*campaignPage
 	Forms []pollForm
-	Open  int  // number of the poll whose form is open: 0: the new one, -1: none
+	Open  int  // number of the poll whose form is open; 0: a new poll, -1: none
 	Ends  bool // whether new polls are added to the end of the text
 }
 
@@ -50,8 +50,8 @@ func (o *Console) polls(p *Page) (web.HTML, error) {
 	return p.showPolls(c, -1, nil)
 }
 
-// showPolls shows the polls in a draft. The form of the poll with the given number is open and shows fault. Number 0 is
-// a new poll, which is already the last one of c, and -1 opens no form.
+// showPolls shows a draft's polls. The form of the poll with the given number is open and shows fault. 0 is a new poll,
+// which is already the last one in c, and -1 opens no form.
 func (p *Page) showPolls(c *campaignPage, number int, fault error) (web.HTML, error) {
 	lists, err := p.lists(c)
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *Page) showPolls(c *campaignPage, number int, fault error) (web.HTML, er
 	return p.Show("polls", v)
 }
 
-// pollForm returns the form for the poll at a position.
+// pollForm returns the form for a poll. at is the poll's index.
 func (p *Page) pollForm(at int, poll *core.Poll, lists []listChoice, said shown) pollForm {
 	key := func(name string) string { return fmt.Sprintf("polls[%d].%s", at, name) }
 	options := []string{key("options")}
@@ -109,7 +109,7 @@ func (p *Page) pollForm(at int, poll *core.Poll, lists []listChoice, said shown)
 	}
 }
 
-// pollFields returns the fields that can take answers: those that all of the campaign's lists have.
+// pollFields returns the fields in which answers can be stored: those that all of the campaign's lists have.
 func (p *Page) pollFields(now string, lists []listChoice) []option {
 	out := []option{{"", p.T("No field")}}
 	chosen := slices.DeleteFunc(slices.Clone(lists), func(l listChoice) bool { return !l.On })
@@ -187,7 +187,7 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 		if deletes {
 			c.Polls, number = before, -1
 		}
-		if number <= 0 { // it changes no other poll, so it can be sent again
+		if number <= 0 { // creating a poll changes no other one, so it can be retried
 			c.opened = fresh
 		}
 		return p.showPolls(c, number, err)
@@ -199,13 +199,13 @@ func (o *Console) savePoll(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", c.ID, "polls"), notice)
 }
 
-// endsWithText reports whether a new poll can be added to the end of content of a kind.
+// endsWithText reports whether a new poll can be added to the end of content of this kind.
 func endsWithText(kind string) bool { return kind == core.ContentMarkdown || kind == core.ContentText }
 
-// sentPoll returns the poll in the submitted form. number is its number in the campaign, starting at 1.
+// sentPoll returns the poll in the submitted form. number is the poll's number in the campaign, starting at 1.
 func (p *Page) sentPoll(number int) (poll core.Poll, err error) {
 	at := strconv.Itoa(number) + "."
-	for name := range p.Form { // a new poll had another number before someone else added or deleted one
+	for name := range p.Form { // a new poll had a different number before someone else added or deleted one
 		if before, ok := strings.CutSuffix(name, "question"); ok {
 			at = before
 		}
@@ -239,29 +239,29 @@ func withoutPoll(text string, number int) string {
 	})
 }
 
-// pollResults reads the polls in a sent campaign with their answers.
+// pollResults reads a sent campaign's polls with their answers.
 func (p *Page) pollResults(id string) ([]core.PollResult, error) {
 	var out struct{ Polls []core.PollResult }
 	_, err := p.Get(campaignAPI(id, "polls"), nil, &out)
 	return out.Polls, err
 }
 
-// BrokenDown reports whether a poll has answers whose number is known for each option.
+// BrokenDown reports whether a poll has answers and the number for each option is known.
 func (p *Page) BrokenDown(r core.PollResult) bool {
 	return r.Answers > 0 && r.Options[0].Answers != nil
 }
 
-// FewAnswers returns how many answers a poll needs before visitors who may not see individual subscribers see results
-// by option.
+// FewAnswers returns the number of answers that a poll needs before visitors who may not see individual subscribers see
+// results by option.
 func (p *Page) FewAnswers() int64 { return core.FewAnswers }
 
-// PollShare formats an option's share.
+// PollShare formats the share of answers that chose an option.
 func (p *Page) PollShare(r core.PollResult, o core.PollOption) string {
 	return p.Percent(*o.Answers, r.Answers)
 }
 
-// AnsweredTo returns the URL of the People page for those who chose an option. It returns an empty string if there are
-// none, or the visitor may not see them.
+// AnsweredTo returns the URL of the page with the people who chose an option. If there are none or the visitor may not
+// see them, it returns an empty string.
 func (p *Page) AnsweredTo(campaign string, number int, o core.PollOption) string {
 	if *o.Answers == 0 || !p.May(core.ActionPeopleRead) || !p.May(core.ActionSegmentRead) {
 		return ""
@@ -270,8 +270,8 @@ func (p *Page) AnsweredTo(campaign string, number int, o core.PollOption) string
 	return p.Path("people") + "?" + f.query().Encode()
 }
 
-// answerOf returns the form value for a condition on a poll: "2.1" is option 1 of poll 2, and "2" is any answer. It
-// returns "" for conditions that the form can't show.
+// answerOf returns the form value for a poll condition: "2.1" is option 1 of poll 2, and "2" is any answer. For
+// conditions that the form can't show, it returns an empty string.
 func answerOf(r *core.Rule) string {
 	number := strconv.Itoa(r.Poll.Number)
 	switch {
@@ -283,7 +283,7 @@ func answerOf(r *core.Rule) string {
 	return ""
 }
 
-// answerCondition returns the condition for a value from answerOf.
+// answerCondition returns the condition for a form value from answerOf.
 func answerCondition(campaign, answer string) map[string]any {
 	number, option, one := strings.Cut(answer, ".")
 	n, _ := strconv.Atoi(number)
@@ -295,7 +295,7 @@ func answerCondition(campaign, answer string) map[string]any {
 	return out
 }
 
-// answers returns the answers to choose from for a campaign, from all its polls.
+// answers returns options for the answers to all of a campaign's polls.
 func (p *Page) answers(campaign string) ([]option, error) {
 	var found struct{ Polls []core.PollResult }
 	if _, err := p.readNamed(campaignAPI(campaign, "polls"), &found); err != nil {
@@ -304,7 +304,7 @@ func (p *Page) answers(campaign string) ([]option, error) {
 	out := []option{}
 	for _, r := range found.Polls {
 		number := strconv.Itoa(r.Number)
-		question := " (" + cut(r.Question, 40) + ")" // last, since a narrow menu cuts it off
+		question := " (" + cut(r.Question, 40) + ")" // at the end, because a narrow menu truncates it
 		out = append(out, option{number, p.T("Any answer") + question})
 		for _, o := range r.Options {
 			out = append(out, option{number + "." + o.Text, o.Text + question})

@@ -20,7 +20,7 @@ func (o *Console) providerRoutes(t *web.Table) {
 	o.operatorPost(t, "/providers/:provider", o.actOnProvider, "The console: change a mail provider")
 }
 
-// mailProvider is an email provider in the API's format.
+// mailProvider is an email provider as returned by the API.
 type mailProvider struct {
 	Name       string          `json:"name"`
 	Kind       string          `json:"kind"`
@@ -33,16 +33,16 @@ type mailProvider struct {
 	LastEvent  *core.LastEvent `json:"last_event"`
 }
 
-// Kept reports whether the provider is stored in the database and not set by the configuration.
+// Kept reports whether the provider is stored in the database, not set in the configuration.
 func (m *mailProvider) Kept() bool { return m.Source == "database" }
 
-// BuiltIn reports whether newsletterd created the provider when it started for the first time.
+// BuiltIn reports whether newsletterd created the provider on its first start.
 func (m *mailProvider) BuiltIn() bool { return m.Kept() && m.Name == core.DefaultProvider }
 
-// unused reports whether newsletterd created the provider, and nothing has used it since.
+// unused reports whether newsletterd created the provider and nothing has used it.
 func (m *mailProvider) unused() bool { return m.BuiltIn() && m.LastEvent == nil && m.DisabledAt == 0 }
 
-// HookURL returns the URL to enter at the provider, including the secret if it belongs there.
+// HookURL returns the URL to enter at the provider, including the secret if the provider expects it there.
 func (m *mailProvider) HookURL() string {
 	if user, password, ok := strings.Cut(m.Secret, ":"); ok && (m.Kind == "postmark" || m.Kind == "mailjet") {
 		u, err := url.Parse(m.URL)
@@ -67,7 +67,7 @@ func (p *Page) ProviderBadge(m *mailProvider) Badge {
 	return Badge{p.T("Active"), "good"}
 }
 
-// ProviderKinds returns the kinds of providers by name.
+// ProviderKinds returns options for the kinds of provider, sorted by name.
 func (p *Page) ProviderKinds() []option {
 	return []option{
 		{"ses", "Amazon SES"},
@@ -80,7 +80,7 @@ func (p *Page) ProviderKinds() []option {
 	}
 }
 
-// KindName returns a kind's display name.
+// KindName returns the display name of a kind of provider.
 func (p *Page) KindName(kind string) string {
 	for _, k := range p.ProviderKinds() {
 		if k.Value == kind {
@@ -113,7 +113,7 @@ func (p *Page) KindAdvice(kind string) string {
 	return p.T("For a service or script of your own: make it send signed events to this URL.")
 }
 
-// providersData is the data of the provider pages.
+// providersData holds the data for the provider pages.
 type providersData struct {
 	All     []mailProvider
 	One     mailProvider
@@ -143,7 +143,7 @@ func (p *Page) showProviders(f filled, v View) (web.HTML, error) {
 	return p.Show("providers", v)
 }
 
-// addProvider creates a provider. If this server generated its secret, the secret is shown once.
+// addProvider creates a provider. If the server generated the secret, it shows the secret once.
 func (o *Console) addProvider(p *Page) (web.HTML, error) {
 	body := p.sent("name", "kind")
 	for _, name := range []string{"tenant_id", "secret"} {

@@ -11,24 +11,24 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Limits on the search for a subscriber to preview an email as.
+// Limits on the search for a subscriber as whom an email is previewed.
 const (
 	maxSeenLists = 5 // maximum number of the campaign's lists that are searched
-	maxSeenFound = 6 // maximum number of subscribers to choose from
+	maxSeenFound = 6 // maximum number of results
 )
 
-// seenAs is the subscriber whose email the preview shows.
+// seenAs is the subscriber for whom the preview renders the email.
 type seenAs struct {
-	Text  string // search text: the beginning of an address
+	Text  string // search text, the beginning of an address
 	Email string // address of the subscriber; empty: a subscriber with no details
 	Own   []Link // labels and values of the subscriber's fields
 	Found []string
 
-	Settled bool // whether the subscriber is known, so that the response to a script's search includes the email
-	Chosen  bool // whether the visitor chose among the found subscribers, so that the response closes their list
+	Settled bool // whether the subscriber is known, so that the response to a search includes the email
+	Chosen  bool // whether the visitor chose one of the results, so that the response closes their list
 }
 
-// FrameOf returns the URL of the preview frame for the subscriber, in one of its views.
+// FrameOf returns the URL of a preview frame for the subscriber. view is the kind of preview.
 func (d *editorData) FrameOf(p *Page, view string) string {
 	q := url.Values{}
 	if view != "" {
@@ -44,8 +44,8 @@ func (d *editorData) FrameOf(p *Page, view string) string {
 	return to
 }
 
-// showSeen responds with a part of the editor's page: the subscribers that a search finds, or the email for one of
-// them.
+// showSeen renders a part of the editor's page for a script: the results of a subscriber search, or the email for one
+// of them.
 func (p *Page) showSeen(c *campaignPage, part string) (web.HTML, error) {
 	d := editorData{campaignPage: c}
 	var err error
@@ -61,7 +61,7 @@ func (p *Page) showSeen(c *campaignPage, part string) (web.HTML, error) {
 }
 
 // seeAs finds the subscriber for the text in the query: the one with that address, or the only one whose address begins
-// with the text. If there are several, it finds these.
+// with the text. If several do, it lists them.
 func (p *Page) seeAs(d *editorData) error {
 	d.Seen.Text = strings.TrimSpace(p.Query("as"))
 	if d.Seen.Text == "" || !p.May(core.ActionPeopleRead) {
@@ -100,7 +100,7 @@ func (p *Page) seeAs(d *editorData) error {
 	return nil
 }
 
-// ownFields returns a subscriber's non-empty fields: first the list's fields with their labels, then the others.
+// ownFields returns a subscriber's nonempty fields: first the list's fields with their labels, then the others.
 func (p *Page) ownFields(fields core.Fields, said core.Preferences) (own []Link) {
 	values := said.Values()
 	add := func(name, label string) {

@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// Texts that say who must act after a refusal, in English.
+// English texts about who must act after a refusal.
 const (
 	turnTaken    = "No more emails are sent to this address. If you know the person, ask for their new address."
 	turnAllTaken = "No more emails are sent to these addresses. If you know the people, ask for their new addresses."
@@ -22,19 +22,18 @@ const (
 	turnReport   = "You can resend the campaign from its report."
 )
 
-// refusal holds the meaning of a mail server's code and who must act.
+// refusal explains a mail server's code and who must act.
 type refusal struct{ What, Turn string }
 
-// whyNot is the reason why an email was not sent to a person. Reply is a mail server's response, or the connection
-// error.
+// whyNot is the reason why a person wasn't sent an email. Reply is a mail server's response, or the connection error.
 type whyNot struct {
 	refusal
 	Reply string
 }
 
-// refusals is keyed by the enhanced status code (RFC 3463 and the registry of RFC 5248; codes above 5.7.500 are
+// refusals maps enhanced status codes to explanations (RFC 3463 and the registry of RFC 5248; codes above 5.7.500 are
 // Microsoft's). Without an enhanced code, the key is the reply code (RFC 5321) or newsletterd's own reason. If a code
-// has no entry, the entry of its class applies.
+// has no entry, its class's entry in refusalClasses applies.
 var refusals = map[string]refusal{
 	"5.1.0":  {"The address was rejected.", turnNone},
 	"5.1.1":  {"The mailbox doesn't exist.", turnTaken},
@@ -116,7 +115,7 @@ var refusals = map[string]refusal{
 	core.ReasonNoReply:      {"The receiving server never confirmed that it accepted the email.", turnNone},
 }
 
-// refusalClasses is keyed by the first two numbers of an enhanced code, or the first digit of any code.
+// refusalClasses maps the first two numbers of an enhanced code, or the first digit of any code, to explanations.
 var refusalClasses = map[string]refusal{
 	"5.1": {"The address was rejected.", turnNone},
 	"5.2": {"The mailbox rejected the email.", turnNone},
@@ -131,7 +130,7 @@ var refusalClasses = map[string]refusal{
 	"":  {"The email wasn't sent.", turnNone},
 }
 
-// refusalOf returns the meaning of a failure. Who must act also depends on whether newsletterd still retries.
+// refusalOf explains a failure. Who must act also depends on whether newsletterd is still retrying.
 func refusalOf(f *core.Failure) refusal {
 	r, ok := refusals[cmp.Or(f.Code, f.Reason)]
 	for class := f.Code; !ok; {
@@ -153,12 +152,12 @@ func refusalOf(f *core.Failure) refusal {
 	return r
 }
 
-// Refusal returns the meaning of a mail server's code, as a label.
+// Refusal returns a label with the meaning of a mail server's code.
 func (p *Page) Refusal(code string) string {
 	return strings.TrimSuffix(p.T(refusalOf(&core.Failure{Code: code}).What), ".")
 }
 
-// whyNotSent returns why an email was not sent, for pages without a resend button. The zero value means that it was
+// whyNotSent explains why an email wasn't sent, for pages without a resend button. The zero value means that it was
 // sent or the reason is unknown.
 func whyNotSent(status, reason string) (why whyNot) {
 	if reason == "" || status == core.RecipientStates[core.RecipientSent] {

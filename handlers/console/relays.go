@@ -8,30 +8,30 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// relayRoutes adds the routes for a tenant's relay. Server administrators set the relay, and the tenant's
-// administrators test it.
+// relayRoutes adds the routes for a tenant's relays. Server administrators set the relays, and the tenant's
+// administrators test them.
 func (o *Console) relayRoutes(t *web.Table) {
 	o.get(t, "/settings/relay", core.ActionTenantSettings, o.relay, "The console: the mail servers of a tenant")
 	o.post(t, "/settings/relay", core.ActionRelayManage, o.changeRelays, "The console: set the mail server of a tenant")
 	o.post(t, "/settings/relay/test", core.ActionTenantSettings, o.testRelay, "The console: send a test email")
 }
 
-// relayPage is the data of a tenant's relay page.
+// relayPage holds the data for a tenant's relay page.
 type relayPage struct {
 	State  core.RelayState
 	Relays core.Relays
 	Choice []option // relays to choose from, if there are several
 	Test   *relayResult
-	Filled string // id of the relay whose submitted form is shown; "new": a new relay
+	Filled string // id of the relay whose submitted form is shown; "new": the form for a new one
 }
 
-// relayResult is the result of a test email as text.
+// relayResult is the result of a test email, with its description.
 type relayResult struct {
 	core.RelayTest
 	Text string
 }
 
-// relayState reads the relay for emails without a specific one.
+// relayState reads the mail server settings for tenants without their own relay.
 func (p *Page) relayState() (s core.RelayState, err error) {
 	_, err = p.Get("/api/admin/relay", nil, &s)
 	return s, err
@@ -86,7 +86,7 @@ func (p *Page) showRelay(d relayPage, f filled, v View) (web.HTML, error) {
 	return p.showSettings("relay", "relay", v, f, d)
 }
 
-// RelayForm returns a relay's form with the stored or submitted values.
+// RelayForm returns the form values for a relay, stored or submitted.
 func (p *Page) RelayForm(d relayPage, f filled, r core.Relay) filled {
 	if d.Filled == cmp.Or(r.ID, "new") {
 		return f
@@ -100,10 +100,10 @@ func (p *Page) RelayForm(d relayPage, f filled, r core.Relay) filled {
 	}}
 }
 
-// NewRelay returns the relay for an empty form.
+// NewRelay returns the zero Relay, for an empty form.
 func (p *Page) NewRelay() core.Relay { return core.Relay{} }
 
-// TLSOptions returns the encryption modes for a connection to a relay.
+// TLSOptions returns options for the encryption of a connection to a relay.
 func (p *Page) TLSOptions() []option {
 	return []option{
 		{"starttls", p.T("STARTTLS (port 587)")},
@@ -170,7 +170,7 @@ func (o *Console) changeRelays(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "relay"), "saved")
 }
 
-// lastPart returns the name after the last dot in a field's path.
+// lastPart returns the part of a field's path after the last dot.
 func lastPart(field string) string {
 	for i := len(field) - 1; i >= 0; i-- {
 		if field[i] == '.' {
@@ -191,7 +191,7 @@ func (o *Console) testRelay(p *Page) (web.HTML, error) {
 	return p.showRelay(relayPage{Test: &relayResult{t, p.RelayWords(&t, p.Form["email"])}}, f, View{})
 }
 
-// shownTest is the result of a test email with the page that shows it.
+// shownTest is the result of a test email, with the page that shows it.
 type shownTest struct {
 	Page *Page
 	Test *relayResult
@@ -203,7 +203,7 @@ func newRelayTest(s shown, test *relayResult) shownTest { return shownTest{s.Pag
 type relayFields struct {
 	Host, Port, TLS, Username, Password, Name labelled
 
-	Advanced string // title of the part with Name
+	Advanced string // title of the section that contains Name
 }
 
 // labelled is a field with a unique element id, because a page has a form for each relay.
@@ -212,10 +212,10 @@ type labelled struct {
 	of string
 }
 
-// Open reports whether the field is shown without opening its part of the form.
+// Open reports whether the field is visible without opening its section of the form.
 func (l labelled) Open() bool { return l.Value != "" || l.Wrong != "" }
 
-// ID returns the id of the element.
+// ID returns the element's id.
 func (l labelled) ID() string { return l.field.ID() + "-" + l.of }
 
 // hostHelp says where to find the host name of a mail server.
@@ -223,7 +223,7 @@ func (p *Page) hostHelp() string {
 	return p.T("Your provider's help page lists it as SMTP server or outgoing mail server.")
 }
 
-// newRelayFields returns the inputs for a page. of distinguishes the forms on the page.
+// newRelayFields returns the inputs for a relay's form. of distinguishes the forms on a page.
 func newRelayFields(s shown, f filled, of string, hasPassword bool) relayFields {
 	p := s.Page
 	input := func(name, label string) field { return newField(name, label, f.Value(name)).Blame(f.Wrong(name)) }

@@ -35,7 +35,7 @@ func (o *Console) reportRoutes(t *web.Table) {
 	o.post(t, item+"/correction", core.ActionCampaignSend, o.correct, "The console: edit a web version")
 }
 
-// campaignAgain shows a campaign's page after a refused action.
+// campaignAgain shows a campaign's page after an action was rejected.
 func (p *Page) campaignAgain(fault string, status int) (web.HTML, error) {
 	c, err := p.campaignOrJob()
 	if err != nil {
@@ -47,7 +47,8 @@ func (p *Page) campaignAgain(fault string, status int) (web.HTML, error) {
 	return p.showReport(c, View{Fault: fault, Status: status})
 }
 
-// campaignOrJob reads the campaign in the path. If the visitor may not read it, it returns the data of the send job.
+// campaignOrJob reads the campaign in the path. If the visitor may not read it, it returns only the data in the send
+// job.
 func (p *Page) campaignOrJob() (*campaignPage, error) {
 	if p.May(core.ActionCampaignRead) {
 		return p.campaign()
@@ -72,26 +73,26 @@ func (p *Page) campaignOrJob() (*campaignPage, error) {
 	return c, nil
 }
 
-// jobsOf reads the send jobs of a campaign, newest first: the original job, and its retries.
+// jobsOf reads a campaign's send jobs, newest first: the original job and its retries.
 func (p *Page) jobsOf(id string, limit int) ([]jobRow, error) {
 	rows, _, err := p.jobs(p.ofTenant("campaign_id", id, "limit", strconv.Itoa(limit)))
 	return rows, err
 }
 
-// jobAPI returns the API path of a send job, or of a part of it.
+// jobAPI returns the API path of a send job, or of one of its parts.
 func jobAPI(id, part string) string {
 	return strings.TrimSuffix("/api/send-jobs/"+url.PathEscape(id)+"/"+part, "/")
 }
 
-// InputTime formats an instant for an input of type datetime-local in the page's time zone.
+// InputTime formats an instant for a datetime-local input in the page's time zone.
 func (p *Page) InputTime(at core.Instant) string {
 	return at.Time().In(p.Zone).Format("2006-01-02T15:04")
 }
 
-// watchedAfter is how long an open report keeps refreshing after its job has ended.
+// watchedAfter is how long an open report keeps refreshing after its job ended.
 const watchedAfter = time.Hour
 
-// maxRetries is the maximum number of a campaign's send jobs whose results a report adds up.
+// maxRetries is the maximum number of a campaign's send jobs that a report includes.
 const maxRetries = 20
 
 // reportData is the Data of templates/report.html.
@@ -99,11 +100,11 @@ type reportData struct {
 	Campaign *campaignPage
 	Job      *jobRow // the last send job; nil: none
 	All      core.Stats
-	To       []sendFact // lists and segments that it goes to, and exclusions
+	To       []sendFact // lists and segments to which it is sent, and exclusions
 	Poll     int        // seconds between refreshes; 0: never
-	Waits    string     // why sending waits; empty: it doesn't
+	Waits    string     // why sending is waiting; empty: it isn't
 	Ready    string     // estimated end of sending
-	Early    bool       // whether it is scheduled for later, so that it can be sent now
+	Early    bool       // whether it is scheduled for later and can be sent now instead
 	Harm     bool       // whether only a server administrator can resume it
 	Total    int64
 	Tiles    []reportTile
@@ -116,11 +117,11 @@ type reportData struct {
 	Sure     bool // whether the page asks for confirmation before canceling
 	Mend     int64
 	Shown    shownTo
-	Target   string // target as it was entered
+	Target   string // entered target
 	Nobody   string // why no other person can fix a link; empty: someone can
 }
 
-// failureRow is a reason why emails were not delivered, as a sentence.
+// failureRow is a reason why emails weren't delivered, with its explanation.
 type failureRow struct {
 	core.Failure
 	refusal
@@ -151,13 +152,13 @@ func (d *reportData) Rest() bool { return d.Job != nil && d.Job.Rest() }
 // Done reports whether the job has ended.
 func (d *reportData) Done() bool { return d.Job != nil && d.Job.Status.Final() }
 
-// Retriable reports whether the job has ended and some recipients did not get the email.
+// Retriable reports whether the job has ended without reaching all recipients.
 func (d *reportData) Retriable() bool {
 	return d.Job != nil && d.Job.Status.Final() && d.Job.StartedAt != 0 &&
 		(d.Job.Failed > 0 && !d.Lost() || d.Job.Status == core.JobCancelled)
 }
 
-// Lost reports whether all addresses that did not get the email are blocked, so that a retry would reach no one.
+// Lost reports whether all unreached addresses are blocked, so that a retry would reach no one.
 func (d *reportData) Lost() bool {
 	for i := range d.Failures {
 		f := &d.Failures[i]
@@ -168,12 +169,12 @@ func (d *reportData) Lost() bool {
 	return len(d.Failures) > 0 && !d.Partial
 }
 
-// Machines reports whether all clicks of some recipients were automated.
+// Machines reports whether there are recipients with only automated clicks.
 func (d *reportData) Machines() bool {
 	return d.All.Clicks != nil && d.All.Clicks.Measured && *d.All.Clicks.Scanners > 0
 }
 
-// MachineWords explains the privacy proxies and link scanners that the figures mention.
+// MachineWords explains the privacy proxies and link scanners that the report mentions.
 func (p *Page) MachineWords(d *reportData) (said []string) {
 	proxies, scanners := false, d.Machines()
 	if o := d.All.Opens; o != nil && o.Measured {
@@ -203,22 +204,22 @@ func (d *reportData) Untracked() bool {
 	return d.Sent() && (d.All.Opens == nil || !d.All.Opens.Measured) && (d.All.Clicks == nil || !d.All.Clicks.Measured)
 }
 
-// Unmeasured reports whether links in the sent emails lead directly to their targets, so that none can be fixed.
+// Unmeasured reports whether links in the sent emails lead directly to their targets and thus can't be fixed.
 func (d *reportData) Unmeasured() bool {
 	return d.Sent() && len(d.Links) == 0 && (d.All.Clicks == nil || !d.All.Clicks.Measured)
 }
 
-// Names reports whether it is known who opened the emails.
+// Names reports whether the report can show who opened the emails.
 func (d *reportData) Names() bool {
 	return d.Job != nil && d.Job.Stats.Opens != nil && d.Job.Stats.Opens.Measured && !d.Job.Stats.Opens.Totals
 }
 
-// report shows the progress or the results of a campaign's sends.
+// report shows the progress or the results of sending a campaign.
 func (o *Console) report(p *Page, c *campaignPage) (web.HTML, error) {
 	return p.showReport(c, View{})
 }
 
-// reportOfViewer shows the report to visitors who may see only figures.
+// reportOfViewer shows the report to visitors who may see only statistics.
 func (o *Console) reportOfViewer(p *Page) (web.HTML, error) {
 	c, err := p.campaignOrJob()
 	if err != nil {
@@ -291,9 +292,9 @@ func (p *Page) readReport(d *reportData) error {
 			return err
 		}
 	}
-	if d.Job.Transport == "" { // otherwise it did not reach all recipients
+	if d.Job.Transport == "" { // otherwise, it didn't reach all recipients
 		if d.Running() {
-			d.All.Recipients = max(d.All.Recipients, d.Total) // as the progress says
+			d.All.Recipients = max(d.All.Recipients, d.Total) // the same number as in the progress
 		}
 		d.Tiles = p.reportTiles(d.Campaign.ID, &d.All, max(cameBack(&d.All), d.Bounces.CameBack), &usual)
 		if d.All.Unsubscribed > 0 && p.May(core.ActionPeopleRead) {
@@ -331,10 +332,10 @@ func (p *Page) readReport(d *reportData) error {
 	return p.readTimes(d)
 }
 
-// SecondPerson reports whether a person other than its authors must approve a campaign.
+// SecondPerson reports whether someone other than its authors must approve a campaign.
 func (p *Page) SecondPerson() bool { return p.Tenant.Approval == core.ApprovalSecondPerson }
 
-// early reports whether a pending job starts later than one that was just sent.
+// early reports whether a pending job starts later than one that is sent immediately.
 func (p *Page) early(j *jobRow) bool { return j.StartsAt.Sub(p.Now) > undoSeconds*time.Second }
 
 // planned reports whether a pending job is scheduled for later.
@@ -348,7 +349,7 @@ func (p *Page) MoveHelp() string {
 	return p.T("Time zone: {{zone}}", "zone", p.ZoneName())
 }
 
-// reportState returns the sentence below the title.
+// reportState describes the state of the send, for the line below the title.
 func (p *Page) reportState(d *reportData) string {
 	switch j := d.Job; {
 	case j == nil:
@@ -398,7 +399,7 @@ func (o *Console) mendLink(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), "mended")
 }
 
-// proposeLink asks people who may fix a link to change its target, or withdraws that request.
+// proposeLink asks the people who may fix a link to change its target, or withdraws the request.
 func (o *Console) proposeLink(p *Page) (web.HTML, error) {
 	id := p.ID()
 	if p.Form["do"] == "drop" {
@@ -428,7 +429,7 @@ func (p *Page) dropProposal(id string) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), "link-let-be")
 }
 
-// again creates a draft from the campaign, optionally for a part of its recipients.
+// again creates a draft from the campaign, optionally for only some of its recipients.
 func (o *Console) again(p *Page) (web.HTML, error) {
 	who := p.Form["who"]
 	name, known := map[string]string{
@@ -450,8 +451,8 @@ func (o *Console) again(p *Page) (web.HTML, error) {
 // maxCampaignName is the maximum length of a campaign's name in forms, in characters.
 const maxCampaignName = 200
 
-// duplicate creates a draft from a campaign and names it after the original: "Roses (copy)". who selects a part of the
-// original's recipients for the draft; empty means the original's audience. If that part is refused, no draft is
+// duplicate creates a draft from a campaign and adds what to its name: "Roses (copy)". who selects some of the
+// original's recipients for the draft; empty means the original's audience. If the API rejects who, no draft is
 // created.
 func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 	a, err := p.Ask(web.Question{Method: http.MethodPost, Path: campaignAPI(id, "duplicate")})
@@ -479,17 +480,17 @@ func (p *Page) duplicate(id, who, what string) (*campaignPage, error) {
 	return made, err
 }
 
-// Mine reports whether the visitor is the given actor in the audit log.
+// Mine reports whether an actor in the audit log is the visitor.
 func (p *Page) Mine(by string) bool { return core.ActorUser(by) == p.Who.User.ID }
 
-// followedLink is a link with its clicks, for a page.
+// followedLink is a link and its clicks on a page.
 type followedLink struct {
 	Link core.Link
 	Page shown
 }
 
-// Followed returns a link with its clicks, for the page or a part of it.
+// Followed returns the data for the template that shows a link with its clicks.
 func (s shown) Followed(l core.Link) followedLink { return followedLink{l, s} }
 
-// PeopleOf returns the number of people who clicked a link.
+// PeopleOf returns the number of people who clicked a link, not counting automated clicks.
 func (p *Page) PeopleOf(l core.Link) int64 { return l.Clicked - l.MachineClicked }

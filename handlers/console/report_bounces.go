@@ -2,7 +2,7 @@ package console
 
 import "newsletterd/core"
 
-// bounceClasses returns the bounce classes with their names.
+// bounceClasses returns the count and the name of each bounce class.
 func (p *Page) bounceClasses(c *core.BounceCounts) []countedRow {
 	return []countedRow{
 		{p.T("Mailbox doesn't exist"), c.Gone},
@@ -13,13 +13,13 @@ func (p *Page) bounceClasses(c *core.BounceCounts) []countedRow {
 	}
 }
 
-// BouncesAdd reports whether the table of bounces shows more than the reasons why emails were not delivered: several
-// domains, or emails that bounced after they were accepted.
+// BouncesAdd reports whether the bounce table shows more than the reasons for failed deliveries: several domains, or
+// emails that bounced after they were accepted.
 func (d *reportData) BouncesAdd() bool {
 	return len(d.Bounces.Domains) > 1 || d.Bounces.CameBack > 0 || d.Bounces.Recipients > 0 && len(d.Failures) == 0
 }
 
-// BounceHeads returns the classes that have any bounces.
+// BounceHeads returns the bounce classes that have bounces.
 func (p *Page) BounceHeads(c core.BounceCounts) (rows []countedRow) {
 	for _, r := range p.bounceClasses(&c) {
 		if r.N > 0 {
@@ -29,7 +29,7 @@ func (p *Page) BounceHeads(c core.BounceCounts) (rows []countedRow) {
 	return rows
 }
 
-// BounceCells returns a domain's numbers for the classes that BounceHeads returns for sum.
+// BounceCells returns a domain's counts for the classes that BounceHeads returns for sum.
 func (p *Page) BounceCells(sum, of core.BounceCounts) (cells []countedRow) {
 	all := p.bounceClasses(&of)
 	for i, r := range p.bounceClasses(&sum) {

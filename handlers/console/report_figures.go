@@ -12,10 +12,10 @@ import (
 	"newsletterd/core"
 )
 
-// reportTile is one of the four key figures in a report.
+// reportTile is one of a report's four key figures.
 type reportTile struct {
 	Label, Figure string
-	To            string     // URL of the counted recipients; empty: not available
+	To            string     // URL of the page with the counted recipients; empty: not available
 	Change        Badge      // difference from the usual value, if it is significant
 	Notes         []tileNote // remarks below the figure
 	Bars          template.HTML
@@ -25,20 +25,20 @@ type reportTile struct {
 // tileNote is a remark below a figure, optionally with a link to the recipients. Tone is empty, warn or bad.
 type tileNote struct{ Text, To, Tone string }
 
-// reaching returns the jobs except those that were undone before their first email.
+// reaching returns the jobs without those that were undone before their first email.
 func reaching(jobs []jobRow) []jobRow {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j jobRow) bool {
 		return j.Status == core.JobCancelled && j.Stats.Recipients == 0
 	})
 }
 
-// sumJobs adds up the results of a campaign's jobs. Only the recipients that the last job did not reach count as
+// sumJobs adds up the results of a campaign's jobs. Only the recipients whom the last job didn't reach count as
 // unreached.
 func sumJobs(jobs []jobRow) core.Stats {
 	if sent := reaching(jobs); len(sent) > 0 { // the other jobs have no results
 		jobs = sent
 	}
-	sum := jobs[len(jobs)-1].Stats // results of the first job
+	sum := jobs[len(jobs)-1].Stats // start with the first job's results
 	last := &jobs[0].Stats
 	sum.Failed, sum.Skipped, sum.Deferred = last.Failed, last.Skipped, last.Deferred
 	back := cameBack(&jobs[len(jobs)-1].Stats)
@@ -61,7 +61,7 @@ func sumJobs(jobs []jobRow) core.Stats {
 			sum.Clicks.Rate = nil
 		}
 	}
-	sum.Bounced = sum.Failed + back // so that cameBack of the sum is the sum of cameBack
+	sum.Bounced = sum.Failed + back // so that cameBack returns the sum of the jobs' values
 	if o := sum.Opens; o != nil && o.Measured && !o.Totals && o.Rate == nil {
 		o.Rate = partOf(*o.People, got(&sum, cameBack(&sum))-*o.CantTell)
 	}
@@ -78,8 +78,8 @@ func partOf(part, whole int64) *float64 {
 	return new(float64(part) / float64(whole))
 }
 
-// got returns the number of delivered emails: those that a provider reports or, without reports, all that were sent
-// and did not bounce.
+// got returns the number of delivered emails: those that a provider reported or, without reports, all that were sent
+// and didn't bounce.
 func got(s *core.Stats, back int64) int64 {
 	if s.Delivered > 0 {
 		return s.Delivered
@@ -87,27 +87,27 @@ func got(s *core.Stats, back int64) int64 {
 	return max(0, s.Sent-back)
 }
 
-// cameBack returns the minimum number of emails that bounced after they were accepted. Bounces also include emails
-// that were refused immediately, which count as failed.
+// cameBack returns the minimum number of emails that bounced after they were accepted. Bounces also include emails that
+// were rejected immediately, which count as failed.
 func cameBack(s *core.Stats) int64 { return max(0, s.Bounced-s.Failed) }
 
 // usualFigures holds the rates of recent campaigns, newest first.
 type usualFigures struct{ opened, clicked, left []float64 }
 
-// The number of campaigns to compare with, and the minimum for a comparison.
+// Number of recent campaigns for comparison, and the minimum required.
 const (
 	comparedWith = 10
 	usualFrom    = 3
 )
 
-// usual reads the rates of the tenant's recent campaigns, except the campaign but.
+// usual reads the rates of the tenant's recent campaigns. but is the id of a campaign to leave out.
 func (p *Page) usual(but string) (usualFigures, error) {
 	rows, _, err := p.jobs(p.ofTenant("status", string(core.JobCompleted), "limit", strconv.Itoa(2*comparedWith)))
 	return usualOf(rows, but), err
 }
 
-// usualOf returns the rates of recent campaigns, except the campaign but. jobs is sorted newest first. Retries, and
-// jobs that reached no one, don't count.
+// usualOf returns the rates of recent campaigns from jobs, which is sorted newest first. but is the id of a campaign to
+// leave out. Retries, and jobs that reached no one, don't count.
 func usualOf(jobs []jobRow, but string) (u usualFigures) {
 	n := 0
 	for i := range jobs {
@@ -138,8 +138,8 @@ func median(all []float64) *float64 {
 	return new((all[(n-1)/2] + all[n/2]) / 2)
 }
 
-// compare adds to a tile bars for a share and for the shares of recent campaigns, and the difference from their median.
-// of is the number of people that the share refers to.
+// compare adds to a tile the median of last, the shares of recent campaigns, and bars for last and share. If share
+// differs significantly from the median, it also adds the difference. of is the number of people to whom share refers.
 func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, fewerIsBetter bool) {
 	usual := median(last)
 	if usual == nil {
@@ -159,10 +159,10 @@ func (p *Page) compare(t *reportTile, share float64, of int64, last []float64, f
 	}
 }
 
-// comparable is the minimum number of people for comparing shares. Shares of fewer people differ by chance.
+// comparable is the minimum number of people for comparing shares. With fewer people, shares differ by chance.
 const comparable = 100
 
-// points formats the difference between two shares in percentage points, with its sign.
+// points formats a difference between two shares in percentage points, with its sign.
 func (p *Page) points(by float64) string {
 	text := strings.TrimSuffix(p.rate(math.Abs(by)), formats[p.Lang].percent)
 	if by < 0 {
@@ -171,7 +171,8 @@ func (p *Page) points(by float64) string {
 	return "+" + text
 }
 
-// smallBars draws the shares of recent campaigns, oldest first, followed by the current one. The text says the same.
+// smallBars draws bars for the shares of recent campaigns, oldest first, followed by the current one. The tile's text
+// says the same.
 func smallBars(last []float64, share float64) template.HTML {
 	const step, width, height = 11, 8, 24
 	most := share
@@ -197,11 +198,11 @@ func smallBars(last []float64, share float64) template.HTML {
 	return template.HTML(b.String() + "</svg>") //nolint:gosec // numbers
 }
 
-// complaintLimit is the spam complaint rate at which mailbox providers refuse a sender's emails.
+// complaintLimit is the spam complaint rate at which mailbox providers start to reject a sender's emails.
 const complaintLimit = 0.003
 
-// RecipientsOf returns the URL of a campaign's recipients with a state or event. If the visitor may not see them, it
-// returns an empty string.
+// RecipientsOf returns the URL of a campaign's recipients with the given state or event. If the visitor may not see
+// them, it returns an empty string.
 func (p *Page) RecipientsOf(campaign, status string) string {
 	if !p.May(core.ActionPeopleRead) {
 		return ""
@@ -209,8 +210,8 @@ func (p *Page) RecipientsOf(campaign, status string) string {
 	return p.Path("campaigns", campaign, "people") + "?" + url.Values{"status": {status}}.Encode()
 }
 
-// recentlyLeft returns the URL of the people who unsubscribed from a campaign's list, most recent first. If the
-// campaign has several lists, the page shows all lists.
+// recentlyLeft returns the URL of the people who unsubscribed from a campaign's list, latest first. For a campaign with
+// several lists, it includes all of the tenant's lists.
 func (p *Page) recentlyLeft(lists []string) string {
 	q := url.Values{"status": {core.SubscriptionUnsubscribed}, "sort": {"-status_at"}}
 	if len(lists) == 1 {
@@ -219,8 +220,8 @@ func (p *Page) recentlyLeft(lists []string) string {
 	return p.Path("people") + "?" + q.Encode()
 }
 
-// reportTiles returns the key figures of a campaign: delivered, opened, clicked and unsubscribed. back is the number
-// of bounced emails.
+// reportTiles returns a campaign's key figures: delivered, opened, clicked and unsubscribed. back is the number of
+// bounced emails.
 func (p *Page) reportTiles(campaign string, s *core.Stats, back int64, u *usualFigures) []reportTile {
 	to := func(status string) string { return p.RecipientsOf(campaign, status) }
 	tiles := []reportTile{p.deliveredTile(campaign, s, back)}
@@ -264,7 +265,7 @@ func (p *Page) reportTiles(campaign string, s *core.Stats, back int64, u *usualF
 	return append(tiles, left)
 }
 
-// deliveredTile counts delivered emails and links to the recipients without delivery.
+// deliveredTile returns the tile that counts delivered emails and links to the other recipients.
 func (p *Page) deliveredTile(campaign string, s *core.Stats, back int64) reportTile {
 	to := func(status string) string { return p.RecipientsOf(campaign, status) }
 	t := reportTile{Label: p.T("Delivered"), Figure: p.Number(got(s, back)), To: to("sent")}
@@ -290,7 +291,7 @@ func (p *Page) Fewer(d *reportData) string {
 }
 
 // NotDelivered returns the numbers of recipients whose email is being retried, failed or was skipped. If there is only
-// one such number, it returns nil, because the page shows that number next to the reasons.
+// one number, it returns nil, because the page shows that number next to the reasons.
 func (p *Page) NotDelivered(d *reportData) []tileNote {
 	to := func(status string) string { return p.RecipientsOf(d.Campaign.ID, status) }
 	var t reportTile
@@ -310,7 +311,7 @@ func (d *reportData) Counted() bool {
 
 func (t *reportTile) note(text, to, tone string) { t.Notes = append(t.Notes, tileNote{text, to, tone}) }
 
-// some adds a remark about n, unless n is 0.
+// some adds a remark about n if n is not 0.
 func (t *reportTile) some(n int64, text, to, tone string) {
 	if n > 0 {
 		t.note(text, to, tone)

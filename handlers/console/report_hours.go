@@ -10,16 +10,16 @@ import (
 	"newsletterd/core"
 )
 
-// hoursShown is the number of hours that a report shows individually. Later ones are grouped by day.
+// hoursShown is the number of hours that a report shows individually. Later hours are grouped by day.
 const hoursShown = 48
 
-// maxDaysShown is the maximum number of days shown after these hours.
+// maxDaysShown is the maximum number of days shown after the individual hours.
 const maxDaysShown = 60
 
 // reportTimes holds the charts of a campaign's opens and clicks over time.
 type reportTimes struct{ Hours, Days *chart }
 
-// readTimes reads the times of a campaign's opens and clicks.
+// readTimes reads when a campaign's opens and clicks happened.
 func (p *Page) readTimes(d *reportData) error {
 	var hours []core.EngagedHour
 	if _, err := p.Get(campaignAPI(d.Campaign.ID, "hours"), nil, &hours); err != nil || len(hours) == 0 {
@@ -49,7 +49,7 @@ func (p *Page) readTimes(d *reportData) error {
 	return nil
 }
 
-// dayBars groups hours by days in the page's time zone.
+// dayBars groups hours by day in the page's time zone.
 type dayBars struct {
 	p               *Page
 	labels          []string
@@ -84,7 +84,7 @@ func (b *dayBars) chart() *chart {
 	return &c
 }
 
-// clickMap returns an email with each link's share of clicks next to it, in the page's number format.
+// clickMap adds to each link in an email its share of clicks, in the page's number format.
 func (p *Page) clickMap(mail string, links []core.Link) string {
 	var sum int64
 	shares := map[string]int64{}
@@ -129,6 +129,6 @@ func (p *Page) clickMap(mail string, links []core.Link) string {
 
 func hasLink(shares map[string]int64, url string) bool { _, ok := shares[url]; return ok }
 
-// clickMark is the style of a link's share in an email, independent of the email's own styles.
+// clickMark is the style for a link's share of clicks in an email. It must not depend on the email's own styles.
 const clickMark = "display:inline-block;margin:0 4px;padding:1px 7px;border-radius:9px;background:#1d6b52;color:#fff;" +
 	"font:600 12px/1.5 system-ui,sans-serif;letter-spacing:0;text-decoration:none;white-space:nowrap;vertical-align:middle"

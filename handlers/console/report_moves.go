@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// moveMailing pauses, resumes or cancels a campaign's send job, or resends to the recipients who did not get it.
+// moveMailing pauses, resumes or cancels a campaign's send job, or resends to the recipients whom it didn't reach.
 func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	id := p.ID()
 	jobs, err := p.jobsOf(id, 1)
@@ -28,7 +28,7 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	method, body := http.MethodPost, any(nil)
 	if move.part == "" {
 		at := p.scheduledAt()
-		if at == "" { // to the API, this would mean immediately
+		if at == "" { // the API would start immediately
 			return p.campaignAgain(p.T("Enter a date and time."), http.StatusBadRequest)
 		}
 		method, body = http.MethodPatch, map[string]string{"scheduled_at": at, "time_zone": p.Zone.String()}
@@ -43,8 +43,8 @@ func (o *Console) moveMailing(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), move.notice)
 }
 
-// scheduledAt returns the new start time of a scheduled send from the form. It is at least undoSeconds from now, so
-// that the user can undo sending.
+// scheduledAt returns the form's new start time for a scheduled send. It is at least undoSeconds in the future, so that
+// the visitor can undo it.
 func (p *Page) scheduledAt() string {
 	soonest, at := p.Now.Add(undoSeconds*time.Second), p.Form["at"]
 	if p.Form["do"] == "now" {

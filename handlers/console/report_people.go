@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// recipientRow is the outcome of one email in the API's format.
+// recipientRow is the outcome of one email as returned by the API.
 type recipientRow struct {
 	Email      string       `json:"email"`
 	Subscriber string       `json:"subscriber_id"` // id of the subscriber; empty: erased since
@@ -22,7 +22,7 @@ type recipientRow struct {
 	Events     []string     `json:"events"`
 }
 
-// outcome returns the badge for an email's state and its reported events.
+// outcome returns the badge for the state of an email and its reported events.
 func (p *Page) outcome(status string, events []string) Badge {
 	has := func(event string) bool { return slices.Contains(events, event) }
 	switch {
@@ -56,10 +56,10 @@ func (p *Page) statusBadge(status string) Badge {
 	return Badge{p.T("Waiting"), ""}
 }
 
-// shownEvents lists the events to filter people by, in addition to the states of their emails.
+// shownEvents lists the events by which recipients can be filtered, in addition to the states of their emails.
 var shownEvents = []string{"clicked", "opened", "machine_clicked", "bounced", "complained"}
 
-// stateOf returns the API's name for a chosen state.
+// stateOf returns the API's name for the chosen state.
 func stateOf(chosen string) string {
 	if slices.Contains(shownEvents, chosen) {
 		return "event"
@@ -74,7 +74,7 @@ type shownRecipient struct {
 	Why   whyNot
 }
 
-// recipients lists the outcome of each email of a campaign's last job.
+// recipients lists the outcomes of the emails of a campaign's last job.
 func (o *Console) recipients(p *Page) (web.HTML, error) {
 	c, err := p.campaign()
 	if err != nil {
@@ -87,7 +87,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	d := struct {
 		Campaign                  *campaignPage
 		People                    []shownRecipient
-		Advice                    []refusal // what to do about the refusals of the page's recipients
+		Advice                    []refusal // what to do about the refusals on the page
 		Statuses, Jobs            []option
 		Status, Text, Code, JobID string
 		Pager                     pager
@@ -103,7 +103,7 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	}
 	for _, event := range shownEvents {
 		text := p.outcome("", []string{event}).Text
-		if event == "bounced" { // unlike "Not delivered", which the server said right away
+		if event == "bounced" { // unlike "Not delivered", which means that the server rejected the email immediately
 			text = p.T("Bounced after sending")
 		}
 		d.Statuses = append(d.Statuses, option{event, text})
@@ -146,8 +146,8 @@ func (o *Console) recipients(p *Page) (web.HTML, error) {
 	return p.Show("recipients", v)
 }
 
-// findRecipients reads a page of a job's recipients. It finds the recipient with an address, or those whose address, or
-// a word in whose name, begins with the text. A full address needs no search.
+// findRecipients reads one page of a job's recipients. It finds those whose address, or a word in whose name, begins
+// with the text. A full address is looked up directly.
 func (p *Page) findRecipients(jobID, text string, q url.Values) (found []recipientRow, next string, err error) {
 	path := jobAPI(jobID, "recipients")
 	if email, err := core.ParseEmail(text); err == nil && p.Query("cursor") == "" {

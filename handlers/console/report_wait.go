@@ -9,7 +9,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// waitOf describes why a job is not sending at the moment. If it is sending or has ended, it returns an empty string.
+// waitOf explains why a job isn't sending at the moment. If it is sending or has ended, it returns an empty string.
 func (p *Page) waitOf(j *core.JobView) string {
 	reason, detail, _ := strings.Cut(j.PauseReason, ": ")
 	switch {
@@ -56,7 +56,7 @@ func (p *Page) waitOf(j *core.JobView) string {
 	return j.PauseReason
 }
 
-// shareOf returns the figures in a pause reason in the page's language.
+// shareOf translates the figures in a pause reason.
 func (p *Page) shareOf(detail string) string {
 	if v, ok := valuesOf("%d of %d", detail); ok {
 		return p.T("{{done}} of {{all}}", "done", v[0], "all", v[1])
@@ -64,7 +64,7 @@ func (p *Page) shareOf(detail string) string {
 	return detail
 }
 
-// firstProblem returns the problem of a campaign's first recipients (core.SendJob.FirstFault) in the page's language.
+// firstProblem translates the problem with a campaign's first recipients (core.SendJob.FirstFault).
 func (p *Page) firstProblem(detail string) string {
 	if v, ok := valuesOf("%d of %d addresses don't exist", detail); ok {
 		return p.T("{{n}} of {{all}} addresses don't exist", "n", v[0], "all", v[1])
@@ -79,13 +79,13 @@ func (p *Page) firstProblem(detail string) string {
 type undoRow struct {
 	ID, Title, To, In string
 
-	Plan bool // whether it was scheduled for a time
+	Plan bool // whether it was scheduled
 }
 
-// newestLooked is how many of the newest jobs are checked for undo.
+// newestLooked is the number of newest jobs that are checked for undo.
 const newestLooked = 5
 
-// undoable returns the newest jobs that start within minutes, except the page's own job.
+// undoable returns the newest jobs that start within minutes, but not the page's own job.
 func (p *Page) undoable() (rows []undoRow) {
 	if _, part := p.Partial(); part && p.Request.URL.Path != p.Path("undo") || !p.May(core.ActionFiguresRead) {
 		return nil
@@ -111,11 +111,10 @@ func planned(j *jobRow, now core.Instant) bool {
 	return j.ScheduledAt != 0 && j.StartsAt.Sub(now) > undoSeconds*time.Second
 }
 
-// undoPart shows the banner about jobs that can be undone.
+// undoPart shows the banner with jobs that can be undone.
 func (o *Console) undoPart(p *Page) (web.HTML, error) { return p.ShowPart("message", "undo", View{}) }
 
-// readyAt estimates when a running job ends, assuming its current speed. If that is unknown, it returns an empty
-// string.
+// readyAt estimates when a running job ends at its current speed. If that is unknown, it returns an empty string.
 func (p *Page) readyAt(d *reportData) string {
 	j := d.Job
 	elapsed, done := p.Now.Sub(j.StartedAt), j.Done()

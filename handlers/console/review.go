@@ -8,10 +8,10 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// sentBack holds who requested changes to a campaign, and the note.
+// sentBack describes who requested changes to a campaign and when, and holds the note.
 type sentBack struct{ Who, Note string }
 
-// SentBackBy describes who requested changes to a campaign, when and why.
+// SentBackBy describes a request for changes to a campaign.
 func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 	if s.Name == "" {
 		return sentBack{p.T("Changes requested {{when}}.", "when", p.When(s.At)), s.Note}
@@ -19,10 +19,9 @@ func (p *Page) SentBackBy(s *core.SentBack) sentBack {
 	return sentBack{p.T("{{who}} requested changes {{when}}.", "who", s.Name, "when", p.When(s.At)), s.Note}
 }
 
-// ShowReview renders the page for approving a tenant's campaign or requesting changes. It has no navigation, because
-// emails link to it, and works on a phone. handlers/campaigns provides its content: v.Data is for
-// templates/review.html. v.Lang can be a language that the console doesn't have. It shows the same errors and warnings
-// as the send page.
+// ShowReview renders the page for approving a tenant's campaign or requesting changes. Emails link to the page, so it
+// has no navigation. Its content comes from handlers/campaigns: v.Data is the data for templates/review.html. v.Lang
+// may be a language that the console doesn't have. The page shows the same errors and warnings as the send page.
 func (o *Console) ShowReview(c *web.Call, who core.Visitor, of *page.Reviewed, status int, v *page.View) (web.HTML,
 	error,
 ) {
@@ -51,8 +50,8 @@ func (o *Console) ShowReview(c *web.Call, who core.Visitor, of *page.Reviewed, s
 	})
 }
 
-// ShowDecision renders the page after a decision about a tenant's campaign, in the same design as ShowReview. v.Data is
-// for templates/review-done.html.
+// ShowDecision renders the page after a decision about a tenant's campaign, in the design of ShowReview. v.Data is the
+// data for templates/review-done.html.
 func (o *Console) ShowDecision(c *web.Call, who core.Visitor, t *core.Tenant, v *page.View) (web.HTML, error) {
 	p, err := o.page(c, who)
 	if err != nil {

@@ -21,10 +21,10 @@ func scriptAddress(name string) string {
 	return Path + "/" + name + "?v=" + sum[:min(digits, len(sum))]
 }
 
-// scripts lists the scripts on every page.
+// scripts lists the scripts that every page loads.
 var scripts = []string{scriptAddress("htmx.js"), scriptAddress("console.js")}
 
-// fontFaces declares Inter. A browser loads the second file only for characters that the first one doesn't have.
+// fontFaces declares the font Inter. A browser loads the second file only for characters that the first file lacks.
 var fontFaces = fontFace("inter-latin.woff2", "U+0-FF, U+131, U+152-153, U+2BB-2BC, U+2C6, U+2DA, U+2DC, U+304, "+
 	"U+308, U+329, U+2000-206F, U+20AC, U+2122, U+2191, U+2193, U+2212, U+2215, U+FEFF, U+FFFD") +
 	fontFace("inter-latin-ext.woff2", "U+100-2BA, U+2BD-2C5, U+2C7-2CC, U+2CE-2D7, U+2DD-2FF, U+1D00-1DBF, U+1E00-1E9F, "+
@@ -35,7 +35,7 @@ func fontFace(file, letters string) string {
 		"format(\"woff2\"); unicode-range: %s; }\n", scriptAddress(file), letters)
 }
 
-// fontAddress is the URL of the font on every page.
+// fontAddress is the URL of the font file that every page needs.
 var fontAddress = scriptAddress("inter-latin.woff2")
 
 // editorScript is the URL of the campaign editor's script.

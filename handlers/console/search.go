@@ -20,8 +20,8 @@ type found struct{ Text, More, To, Icon string }
 // maxFound is the maximum number of results of each kind.
 const maxFound = 6
 
-// search finds people by the beginning of their address or of a word in their name. It finds campaigns and lists by
-// part of their name, and pages and their actions by name or topic.
+// search finds people by the beginning of their address or of a word in their name, campaigns and lists by part of
+// their name, and pages and their actions by name or topic.
 func (o *Console) search(p *Page) (web.HTML, error) {
 	q := strings.TrimSpace(p.Query("q"))
 	var all []found
@@ -48,9 +48,9 @@ func (p *Page) find(q string) (all []found, err error) {
 			all = append(all, found{item.Text, p.T("Page"), item.To, item.Icon})
 		}
 	}
-	var byWord []found // after the pages with such a name
+	var byWord []found // results by topic, which come after those by name
 	for _, one := range p.pagesBelow() {
-		// Match only beginnings of words: Return opens the first result, and "te" means the team rather than
+		// Match only the beginnings of words: Return opens the first result, and "te" should find the team, not
 		// "Invite".
 		switch {
 		case strings.Contains(" "+strings.ToLower(one.Text), " "+folded):
@@ -86,11 +86,11 @@ func (p *Page) find(q string) (all []found, err error) {
 type foundPage struct {
 	action core.Action
 	found
-	words string // what it is about, in addition to its name
+	words string // topics, in addition to its name
 }
 
-// pagesBelow returns the pages below the navigation that the visitor may open, and the actions on them. With these, the
-// search can link to them directly.
+// pagesBelow returns the pages below the navigation that the visitor may open, and actions on them, so that the search
+// can link to them directly.
 func (p *Page) pagesBelow() []foundPage {
 	task, page := p.T("Action"), p.T("Page")
 	settings := func(text, words string, action core.Action, below ...string) foundPage {
@@ -160,7 +160,8 @@ func (p *Page) findCampaigns(q string) (all []found, err error) {
 	return all, err
 }
 
-// findPeople finds people by the beginning of their address or of a word in their name, if the visitor may read these.
+// findPeople finds people by the beginning of their address or of a word in their name, if the visitor may read
+// addresses.
 func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error) {
 	if !p.May(core.ActionPeopleRead) {
 		return nil, nil
@@ -171,7 +172,7 @@ func (p *Page) findPeople(q string, lists []listChoice) (all []found, err error)
 	for i := range lists {
 		names[lists[i].ID] = lists[i].Name
 	}
-	for range peopleReads { // an API page can be short or empty and still have a next page
+	for range peopleReads { // an API page can be short or empty even if more pages follow
 		next, err := p.Get("/api/admin/subscribers", query, &people)
 		if err != nil {
 			if _, _, ok := p.FaultOf(err); ok {

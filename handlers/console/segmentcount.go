@@ -14,10 +14,10 @@ import (
 // segmentFigure is the number of people in a segment, as text.
 type segmentFigure struct {
 	Figure string // number of people
-	Of     string // number of all people on the lists
+	Of     string // total number of people on the lists
 	Share  string // percentage, or the range
 	Part   int64
-	Whole  int64 // number of people that the whole bar stands for; 0: no bar
+	Whole  int64 // number of people that the full bar represents; 0: no bar
 	Note   string
 	Fault  string // why they can't be counted
 	Exact  bool   // whether it was counted exactly
@@ -46,7 +46,7 @@ func (p *Page) figureOf(c *core.SegmentCount) segmentFigure {
 	return f
 }
 
-// segmentCount counts the people on lists who match a rule or a segment. what holds the rule or the segment_id.
+// segmentCount counts the people on lists who match a rule or a segment. what holds either rule or segment_id.
 func (p *Page) segmentCount(what map[string]any, lists []string) (sum core.SegmentCount, err error) {
 	sum.Exact = new(int64)
 	what["tenant_id"] = p.Tenant.ID
@@ -61,7 +61,7 @@ func (p *Page) segmentCount(what map[string]any, lists []string) (sum core.Segme
 	return sum, nil
 }
 
-// sumOfCounts adds two counts of different lists. The sum is exact if both counts are.
+// sumOfCounts adds the counts of two sets of lists. The sum is exact if both counts are.
 func sumOfCounts(a, b *core.SegmentCount) core.SegmentCount {
 	out := core.SegmentCount{Of: a.Of + b.Of, AsOf: max(a.AsOf, b.AsOf)}
 	if a.Exact != nil && b.Exact != nil {
@@ -80,7 +80,7 @@ func sumOfCounts(a, b *core.SegmentCount) core.SegmentCount {
 	return out
 }
 
-// countFault returns the reason why people can't be counted, as text for visitors. For other errors, ok is false.
+// countFault returns a text for visitors that explains why people can't be counted. For other errors, ok is false.
 func (p *Page) countFault(err error) (text string, ok bool) {
 	if core.KindOf(err) == core.Unavailable {
 		return p.T("newsletterd is busy counting other segments. Try again in a few seconds."), true
@@ -89,7 +89,7 @@ func (p *Page) countFault(err error) (text string, ok bool) {
 	return text, ok
 }
 
-// figure counts the people who match the form's conditions.
+// figure counts the people who match the conditions in the form.
 func (d *segmentData) figure(p *Page, rule json.RawMessage, exact bool) error {
 	what := map[string]any{"exact": exact}
 	if rule != nil {
@@ -127,7 +127,7 @@ func (d *segmentData) figure(p *Page, rule json.RawMessage, exact bool) error {
 	return nil
 }
 
-// noteOnOpens explains why a rule on opens or clicks can match no one. For other rules it returns an empty string.
+// noteOnOpens explains why a rule about opens or clicks may match no one. For other rules it returns an empty string.
 func (p *Page) noteOnOpens(text core.RuleText) (note string) {
 	rule, err := core.ParseRule("rule", []byte(text))
 	if err != nil {
@@ -142,7 +142,7 @@ func (p *Page) noteOnOpens(text core.RuleText) (note string) {
 	return note
 }
 
-// partFigure counts the people who match the complete conditions of a form that also has unfinished ones.
+// partFigure counts the people who match the form's complete conditions. It ignores unfinished ones.
 func (d *segmentData) partFigure(p *Page) error {
 	whole, done := d.Rows, []segmentRow{}
 	for i := range whole {
@@ -162,11 +162,11 @@ func (d *segmentData) partFigure(p *Page) error {
 	return err
 }
 
-// shownMatches is the number of people that a segment's page shows.
+// shownMatches is the number of people shown on a segment's page.
 const shownMatches = 10
 
-// matches reads the first people who match the saved rule, on one list or on all lists in their order. If the rule
-// can't be evaluated, it finds no one, and the count shows the reason.
+// matches reads the first people who match the saved rule, on one list or on all lists in order. If the rule can't be
+// evaluated, it finds no one, and the count shows the reason.
 func (d *segmentData) matches(p *Page) error {
 	begun, seen := time.Now(), map[core.Email]bool{}
 	for i := range d.fields.lists {
@@ -174,7 +174,7 @@ func (d *segmentData) matches(p *Page) error {
 		if d.List != "" && d.List != l.ID {
 			continue
 		}
-		if time.Since(begun) > countingTime { // few people match, and the count shows how many
+		if time.Since(begun) > countingTime { // few people match; the count shows how many
 			return nil
 		}
 		q := url.Values{"list_id": {l.ID}}
@@ -199,7 +199,7 @@ func (d *segmentData) matches(p *Page) error {
 	return nil
 }
 
-// segmentChoices fills in the segments and tags to choose from in a campaign's settings.
+// segmentChoices sets the segments and tags that a campaign's settings offer.
 func (p *Page) segmentChoices(d *editorData) error {
 	if !d.Settings {
 		return nil
@@ -223,8 +223,8 @@ func (p *Page) segmentChoices(d *editorData) error {
 	return nil
 }
 
-// narrowedReaders describes the audience of a campaign that only some subscribers of its lists get. The send page
-// counts the audience in the same way.
+// narrowedReaders describes the audience of a campaign that only some of its lists' subscribers get. The send page
+// counts it in the same way.
 func (p *Page) narrowedReaders(d *editorData) error {
 	c := d.campaignPage
 	if !c.Narrowed() || len(c.ListIDs) == 0 {
@@ -249,7 +249,7 @@ func (p *Page) narrowedReaders(d *editorData) error {
 	return nil
 }
 
-// To returns the choices for the recipients: segments and tags.
+// To returns the options for the recipients: segments and tags.
 func (d *editorData) To() []option { return slices.Concat(d.Segments, d.Tags) }
 
 // Outside reports whether a campaign excludes a segment.

@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// segmentField is a field that conditions can check, in the API's format.
+// segmentField is a field that conditions can check, as returned by the API.
 type segmentField struct {
 	Name    string   `json:"name"`
 	Label   string   `json:"label"`
@@ -25,7 +25,7 @@ type segmentFields struct {
 	page    *Page
 	fields  []segmentField
 	lists   []core.CountedList
-	self    string              // the segment itself, which can't refer to itself
+	self    string              // the edited segment, which can't refer to itself
 	records map[string][]option // loaded campaigns, segments and tags, by subject
 	links   map[string][]option // loaded links and answers, by subject and campaign
 	tags    []core.Tag          // loaded with the records
@@ -66,7 +66,7 @@ func listIDs(lists []core.CountedList) (ids []string) {
 	return ids
 }
 
-// field returns a field by its name. A field that no list has is a text field.
+// field returns the field with this name. If no list has the field, it is a text field.
 func (f *segmentFields) field(name string) segmentField {
 	for _, one := range f.fields {
 		if one.Name == name {
@@ -76,7 +76,7 @@ func (f *segmentFields) field(name string) segmentField {
 	return segmentField{Name: name, Label: cmp.Or(f.page.knownLabel(name), name), Type: core.FieldText}
 }
 
-// kind returns the key of a subject in segmentOps.
+// kind returns a subject's key in segmentOps.
 func (f *segmentFields) kind(of string) string {
 	name, isField := strings.CutPrefix(of, subjectField)
 	if !isField {
@@ -101,13 +101,13 @@ func (f *segmentFields) subject(of string) string {
 	return of
 }
 
-// optionGroup is a group of choices for an input.
+// optionGroup is a group of options in a select input.
 type optionGroup struct {
 	Label   string
 	Options []option
 }
 
-// Subjects returns the choices for a row's subject.
+// Subjects returns the options for a row's subject.
 func (f *segmentFields) Subjects(row segmentRow) []optionGroup {
 	team := optionGroup{Label: f.page.T("Fields only your team can change")}
 	fields := optionGroup{Label: f.page.T("Fields subscribers can change")}
@@ -129,8 +129,8 @@ func (f *segmentFields) Subjects(row segmentRow) []optionGroup {
 	return slices.DeleteFunc([]optionGroup{team, fields, rest}, func(g optionGroup) bool { return len(g.Options) == 0 })
 }
 
-// Place returns the position of a row's subject. The ids of the row's inputs contain it, because the inputs change with
-// the subject.
+// Place returns the position of a row's subject. It is part of the ids of the row's inputs, because the inputs change
+// with the subject.
 func (f *segmentFields) Place(row segmentRow) (n int) {
 	for _, g := range f.Subjects(row) {
 		for _, o := range g.Options {
@@ -142,8 +142,8 @@ func (f *segmentFields) Place(row segmentRow) (n int) {
 	return 0
 }
 
-// Ops returns the operators for a row. Operators for numbers and dates have a heading, because text fields have them,
-// too. The first group has no heading.
+// Ops returns the operators for a row. Text fields can contain numbers and dates, so operators for these have a
+// heading. The first group has none.
 func (f *segmentFields) Ops(row segmentRow) (out []optionGroup) {
 	last := ""
 	for _, op := range segmentOps[f.kind(row.Of)] {
@@ -156,14 +156,14 @@ func (f *segmentFields) Ops(row segmentRow) (out []optionGroup) {
 	return out
 }
 
-// chip is one of the values of a field with options.
+// chip is a value of a field with options.
 type chip struct {
 	No   int
 	Text string
 	On   bool
 }
 
-// Chips returns the values to choose from in a row.
+// Chips returns the values that a row offers.
 func (f *segmentFields) Chips(row segmentRow) (out []chip) {
 	name, _ := strings.CutPrefix(row.Of, subjectField)
 	all := slices.Clone(f.field(name).Options)
@@ -178,14 +178,14 @@ func (f *segmentFields) Chips(row segmentRow) (out []chip) {
 	return out
 }
 
-// Limits for the campaigns and segments to choose from.
+// Limits on the campaigns and segments that a row offers.
 const (
 	maxCampaignChoices = 200
 	maxSegmentChoices  = core.MaxSegments
 )
 
-// Records returns the campaigns, lists, segments or tags to choose from in a row. A chosen one that no longer exists
-// stays until another is chosen.
+// Records returns the campaigns, lists, segments or tags that a row offers. If the chosen one no longer exists, it
+// remains until another is chosen.
 func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 	p := f.page
 	if f.records[row.Of] == nil {
@@ -234,7 +234,7 @@ func (f *segmentFields) Records(row segmentRow) ([]option, error) {
 	return out, nil
 }
 
-// Links returns the links or answers to choose from in a row with a chosen campaign.
+// Links returns the links or answers that a row offers for its chosen campaign.
 func (f *segmentFields) Links(row segmentRow) (out []option, err error) {
 	key := row.Of + row.Value
 	switch {
@@ -262,7 +262,7 @@ func (f *segmentFields) Links(row segmentRow) (out []option, err error) {
 	return out, nil
 }
 
-// sentCampaigns returns the campaigns that were sent, newest first.
+// sentCampaigns returns options for the campaigns that were sent, newest first.
 func (p *Page) sentCampaigns() (out []option, err error) {
 	out = []option{}
 	for _, state := range []core.CampaignState{core.CampaignSending, core.CampaignSent, core.CampaignArchived} {
@@ -305,13 +305,13 @@ func (p *Page) namedSegment(id string) (g core.Segment, err error) {
 	return g, err
 }
 
-// saidRule is a rule as text: a condition, or a group with its heading.
+// saidRule describes a rule: a condition, or a group with its heading.
 type saidRule struct {
 	Text  string
 	Parts []saidRule
 }
 
-// SayRule returns the rule of a campaign's segments as text.
+// SayRule describes the rule of a campaign's segments.
 func (p *Page) SayRule(text core.RuleText) (out saidRule, err error) {
 	rule, err := core.ParseInlined(text)
 	if err != nil {
@@ -324,7 +324,7 @@ func (p *Page) SayRule(text core.RuleText) (out saidRule, err error) {
 	return f.say(rule)
 }
 
-// say returns a rule as text.
+// say describes a rule.
 func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 	p := f.page
 	if row, ok := f.rowOf(r); ok {
@@ -367,7 +367,7 @@ func (f *segmentFields) say(r *core.Rule) (out saidRule, err error) {
 	return out, nil
 }
 
-// sayOther returns the text of a condition that the form can't show.
+// sayOther describes a condition that the form can't show.
 func (f *segmentFields) sayOther(of, key string, values []string) string {
 	subject, said := f.subject(of), key
 	for _, op := range segmentOps[core.FieldText] {
@@ -381,7 +381,7 @@ func (f *segmentFields) sayOther(of, key string, values []string) string {
 	return strings.TrimSpace(subject + " " + said + " " + strings.Join(values, ", "))
 }
 
-// sayRow returns a condition as text.
+// sayRow describes the condition in a row.
 func (f *segmentFields) sayRow(row segmentRow) (string, error) {
 	p := f.page
 	value := row.Value
@@ -416,7 +416,7 @@ func (f *segmentFields) sayRow(row segmentRow) (string, error) {
 	return said, nil
 }
 
-// textOfOption returns the text of the option with a value, or the value itself if there is none.
+// textOfOption returns the text of the option with this value, or the value itself if there is none.
 func textOfOption(options []option, value string) string {
 	for _, o := range options {
 		if o.Value == value {

@@ -17,7 +17,7 @@ type segmentItem struct {
 	Rows  []segmentRow
 }
 
-// itemsOf returns the conditions and groups of rows, which are sorted.
+// itemsOf groups rows, which must be sorted, into conditions and groups.
 func itemsOf(rows []segmentRow) (items []segmentItem) {
 	for _, row := range rows {
 		if last := len(items) - 1; row.In > 0 && last >= 0 && items[last].Group == row.In {
@@ -32,7 +32,7 @@ func itemsOf(rows []segmentRow) (items []segmentItem) {
 // Items returns the conditions and groups in the form.
 func (d *segmentData) Items() []segmentItem { return itemsOf(d.Rows) }
 
-// sortRows sorts rows by their numbers. A group's number determines its place.
+// sortRows sorts rows by number. Rows in a group are placed by the group's number.
 func sortRows(rows []segmentRow) {
 	place := func(row segmentRow) int { return cmp.Or(row.In, row.No) }
 	slices.SortFunc(rows, func(a, b segmentRow) int {
@@ -40,8 +40,8 @@ func sortRows(rows []segmentRow) {
 	})
 }
 
-// add adds a condition. where is the number of the group that gets the condition, or "group" for a new group. After
-// quickPrefix, where names the subject of the condition. Any other value means no group.
+// add adds a condition to the form. where is the number of its group, or "group" for a new group. If where starts with
+// quickPrefix, the rest is the condition's subject and operator. Any other value means no group.
 func (d *segmentData) add(where string) {
 	last := 0
 	for i := range d.Rows {
@@ -66,8 +66,8 @@ func (d *segmentData) add(where string) {
 	sortRows(d.Rows)
 }
 
-// rowsOf returns the rows of a rule. If matchAny is true, one matching row is enough. ok is false if the form can't
-// show the rule, for example because it has groups within groups.
+// rowsOf returns the rows for a rule. If matchAny is true, one matching row is enough. If the form can't show the rule,
+// for example because of nested groups, ok is false.
 func (f *segmentFields) rowsOf(r *core.Rule) (rows []segmentRow, matchAny, ok bool) {
 	parts := r.All
 	if r.Any != nil {
@@ -96,7 +96,7 @@ func (f *segmentFields) rowsOf(r *core.Rule) (rows []segmentRow, matchAny, ok bo
 	return rows, matchAny, true
 }
 
-// ruleOf returns the JSON of the rule that the rows describe. If a row isn't complete, ok is false.
+// ruleOf returns the rule that the rows describe, as JSON. If a row isn't complete, ok is false.
 func (p *Page) ruleOf(rows []segmentRow, matchAny bool) (rule json.RawMessage, ok bool) {
 	groupOf := func(parts []any, matchAny bool) any {
 		if matchAny {
@@ -122,7 +122,7 @@ func (p *Page) ruleOf(rows []segmentRow, matchAny bool) (rule json.RawMessage, o
 	return rule, ok && err == nil
 }
 
-// blameRow sets the API's error about a condition on the condition's row, and reports whether there is such a row.
+// blameRow sets the API's error about a condition on the condition's row. It reports whether there is such a row.
 func blameRow(rows []segmentRow, at, text string) bool {
 	first, rest := indexOf(at)
 	second, _ := indexOf(rest)
@@ -140,7 +140,7 @@ func blameRow(rows []segmentRow, at, text string) bool {
 	return true
 }
 
-// indexOf returns the first index in a JSON path and the rest of the path, or -1.
+// indexOf returns the first index in a JSON path and the rest of the path. Without an index, it returns -1.
 func indexOf(at string) (index int, rest string) {
 	_, text, _ := strings.Cut(at, "[")
 	text, rest, ok := strings.Cut(text, "]")

@@ -7,13 +7,13 @@ import (
 	"newsletterd/core"
 )
 
-// quickPrefix marks an addition that names its subject and, after a colon, its operator.
+// quickPrefix marks a button value that contains the subject of a new condition and, after a colon, its operator.
 const quickPrefix = "with."
 
-// quickFields is the maximum number of fields that are offered with one click.
+// quickFields is the maximum number of fields that can be added with one click.
 const quickFields = 3
 
-// Quick returns the conditions that most segments need. Each is added with one click.
+// Quick returns the conditions that most segments need, which can be added with one click.
 func (d *segmentData) Quick(p *Page) (all []option) {
 	for _, one := range d.fields.fields {
 		if kind := d.fields.kind(subjectField + one.Name); len(all) < quickFields && (kind == core.FieldChoice ||
@@ -31,7 +31,7 @@ func (d *segmentData) Quick(p *Page) (all []option) {
 	return all
 }
 
-// quick fills in a new row with a subject and an operator. It replaces a row without a subject.
+// quick sets the subject and operator of a new row. The row replaces one without a subject.
 func (d *segmentData) quick(row segmentRow, what string) {
 	of, op, _ := strings.Cut(what, ":")
 	ops := segmentOps[d.fields.kind(of)]

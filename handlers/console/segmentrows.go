@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// The subjects of conditions in a segment's form, in addition to fields.
+// Subjects of conditions in a segment's form, in addition to fields.
 const (
 	subjectJoined   = "joined"
 	subjectDomain   = "domain"
@@ -26,11 +26,11 @@ const (
 	subjectField    = "field." // prefix of a field's name
 )
 
-// The inputs for a condition's value.
+// Inputs for a condition's value.
 const (
 	inputNone    = ""
 	inputText    = "text"
-	inputTexts   = "texts" // texts, separated by commas
+	inputTexts   = "texts" // strings, separated by commas
 	inputNumber  = "number"
 	inputDays    = "days"
 	inputCount   = "count" // a number of campaigns
@@ -45,8 +45,8 @@ const (
 type segmentOp struct {
 	Name  string // name in the form
 	Text  string
-	Key   string // key in the rule; for subjects other than fields and joined, the key of the subject
-	Not   bool   // whether the condition is within a not
+	Key   string // key in the rule; for subjects other than fields and joined, the subject's key
+	Not   bool   // whether the condition is negated
 	Input string
 	Value string // fixed value
 	Unit  string // text after the input
@@ -54,13 +54,13 @@ type segmentOp struct {
 	For   string // heading in the list of operators; empty: above the headings
 }
 
-// The headings of operators for text fields that contain numbers or dates.
+// Headings of operators for text fields that contain numbers or dates.
 const (
 	opsNumbers = "For numbers"
 	opsDates   = "For dates"
 )
 
-// segmentOps holds the operators of each kind of subject, as segmentFields.kind returns it.
+// segmentOps maps kinds of subject (see segmentFields.kind) to their operators.
 var segmentOps = map[string][]segmentOp{
 	core.FieldText: {
 		{Name: "is", Text: "is", Key: "is", Input: inputTexts},
@@ -160,7 +160,7 @@ var segmentOps = map[string][]segmentOp{
 		"Didn't click any link in campaigns from the last {{value}} days"),
 }
 
-// engagedOps returns the operators for opens or clicks, with the given sentences.
+// engagedOps returns the operators for opens or clicks. The arguments are their sentences.
 func engagedOps(last, noneOfLast, days, notForDays string) []segmentOp {
 	return []segmentOp{
 		{Name: "last", Text: "one of the last", Key: "last", Input: inputCount, Unit: "campaigns", Said: last},
@@ -180,7 +180,7 @@ func engagedOps(last, noneOfLast, days, notForDays string) []segmentOp {
 	}
 }
 
-// segmentSubjects lists the subjects other than fields.
+// segmentSubjects lists the subjects that aren't fields.
 var segmentSubjects = []struct{ name, text string }{
 	{subjectConsent, "Signed up"},
 	{subjectJoined, "Added to list"},
@@ -206,7 +206,7 @@ type segmentRow struct {
 	Link   string   // number of a link, or an answer (answerOf), for inputLink
 	Chosen []string // for inputOptions
 	In     int      // number of its group; 0: none
-	InAny  bool     // whether one condition of the group is enough
+	InAny  bool     // whether one matching condition in the group is enough
 	Wrong  string
 	New    bool // whether it is new and gets the focus
 }
@@ -217,7 +217,7 @@ const defaultDays = "30"
 // defaultCount is the initial number of campaigns in a condition.
 const defaultCount = "5"
 
-// valuesOfTest returns a test's operator and values.
+// valuesOfTest returns the operator and the values of a test.
 func valuesOfTest(t *core.Test) (key string, values []string) {
 	switch {
 	case t.Is != nil:
@@ -251,7 +251,7 @@ func valuesOfTest(t *core.Test) (key string, values []string) {
 	return "", nil
 }
 
-// rowOf returns the row for a condition. ok is false if the form can't show it.
+// rowOf returns the row for a condition. If the form can't show it, ok is false.
 func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 	not := r.Not != nil
 	if not {
@@ -321,7 +321,7 @@ func (f *segmentFields) rowOf(r *core.Rule) (row segmentRow, ok bool) {
 	return row, false
 }
 
-// condition returns a row's condition as a value for JSON. If the row isn't complete, it sets Wrong.
+// condition returns a row's condition for encoding as JSON. If the row isn't complete, it sets Wrong.
 func (row *segmentRow) condition(p *Page) any {
 	var value any
 	text := strings.TrimSpace(row.Value)
@@ -391,7 +391,7 @@ func (row *segmentRow) condition(p *Page) any {
 	return out
 }
 
-// isoDay converts a day such as 24.12. to 12-24, the format in rules. Other text is returned unchanged.
+// isoDay converts a day such as 24.12. to the format in rules, 12-24. Other text is returned unchanged.
 func isoDay(text string) string {
 	day, month, ok := strings.Cut(strings.TrimSuffix(text, "."), ".")
 	d, err := strconv.Atoi(day)
@@ -403,13 +403,13 @@ func isoDay(text string) string {
 	return two(m) + "-" + two(d)
 }
 
-// ofTime reports whether an input takes a time or a number of campaigns. Other inputs can't show its value.
+// ofTime reports whether an input accepts a time or a number of campaigns. Other inputs can't show such a value.
 func ofTime(input string) bool {
 	return slices.Contains([]string{inputDays, inputCount, inputDate, inputDay}, input)
 }
 
-// sentRows returns the rows of the submitted form. After its subject changes, a row starts with the new subject's first
-// operator. It keeps an operator for times if the new subject has it, too. If the form is to be saved, such a row is
+// sentRows returns the rows in the submitted form. If a row's subject was changed, the row gets the new subject's first
+// operator, or keeps its operator for times if the new subject also has it. If the form is to be saved, such a row is
 // marked.
 func (f *segmentFields) sentRows(saves bool) (rows []segmentRow) {
 	p := f.page

@@ -26,7 +26,7 @@ func (o *Console) segmentRoutes(t *web.Table) {
 		"The console: change, count, duplicate or delete a segment")
 }
 
-// PeopleTabs returns the tabs of the people page.
+// PeopleTabs returns the tabs on the People page.
 func (p *Page) PeopleTabs() []tab {
 	return p.tabsOf(Link{p.T("People"), p.Path("people")}, Link{p.T("Segments"), p.Path("segments")},
 		Link{p.T("Tags"), p.Path("tags")})
@@ -44,9 +44,9 @@ type listedSegment struct {
 	Count string
 }
 
-// Limits of the table.
+// Limits for the counts in the table.
 const (
-	countedSegments = 20              // maximum number of counted segments
+	countedSegments = 20              // maximum number of segments that are counted
 	countingTime    = 3 * time.Second // time after which no more segments are counted
 )
 
@@ -81,7 +81,7 @@ func (o *Console) segments(p *Page) (web.HTML, error) {
 	})
 }
 
-// listedCount returns the number of people as text for a table. what holds a rule or a segment_id.
+// listedCount returns the number of matching people as text for the table. what holds either rule or segment_id.
 func (p *Page) listedCount(what map[string]any, lists []string) (string, error) {
 	c, err := p.segmentCount(what, lists)
 	if _, ok := p.countFault(err); ok {
@@ -117,12 +117,12 @@ type segmentData struct {
 	Text   string    // submitted JSON; empty: the rule's JSON
 	Writes bool
 	Lists  []option
-	List   string // list on which people are counted; empty: all lists
+	List   string // id of the list on which people are counted; empty: all lists
 	Count  segmentFigure
 	People []person
 	Uses   []segmentUse
 	Here   string // URL of the form
-	Oob    bool   // whether the count is sent together with the conditions
+	Oob    bool   // whether the response contains the count along with the conditions
 
 	fields *segmentFields
 }
@@ -130,10 +130,10 @@ type segmentData struct {
 // Fields returns the subjects that conditions can check.
 func (d *segmentData) Fields() *segmentFields { return d.fields }
 
-// PeopleTo returns the URL of the People page with the people in the segment.
+// PeopleTo returns the URL of the page that lists the segment's people.
 func (d *segmentData) PeopleTo() string { return d.to("people") }
 
-// ExportTo returns the URL of the page that exports the people in the segment.
+// ExportTo returns the URL of the page that exports the segment's people.
 func (d *segmentData) ExportTo() string { return d.to("people-export") }
 
 func (d *segmentData) to(page string) string {
@@ -155,7 +155,7 @@ func (d *segmentData) Indented() string {
 // More reports whether the form has room for another condition.
 func (d *segmentData) More() bool { return len(d.Rows) < core.MaxRuleLeaves }
 
-// newSegmentData returns the data of the form for a segment.
+// newSegmentData returns the form data for a segment.
 func (p *Page) newSegmentData(g core.Segment) (*segmentData, error) {
 	d := &segmentData{Segment: g, Writes: p.May(core.ActionSegmentWrite), Here: p.Path("new-segment")}
 	if g.ID != "" {
@@ -180,7 +180,7 @@ func (p *Page) newSegmentData(g core.Segment) (*segmentData, error) {
 	return d, nil
 }
 
-// read sets the rows of the saved rule, or its text if the form can't show it.
+// read sets the rows for the saved rule, or its description if the form can't show it.
 func (d *segmentData) read() error {
 	rule, err := core.ParseRule("rule", []byte(d.Rule))
 	if err != nil {
@@ -224,7 +224,7 @@ func (o *Console) newSegment(p *Page) (web.HTML, error) {
 	}, "segment-created")
 }
 
-// fromPeople sets the rows of a new segment: the conditions of the People page's filter, or one empty row.
+// fromPeople sets a new segment's rows: the conditions in the People page's filter, or one empty row.
 func (d *segmentData) fromPeople() error {
 	d.Rows = []segmentRow{{No: 1}}
 	f := readFilter(d.fields.page.Query, d.fields.lists)
@@ -252,7 +252,7 @@ func (d *segmentData) fromPeople() error {
 // segment shows a segment.
 func (o *Console) segment(p *Page) (web.HTML, error) { return p.showSaved(View{}) }
 
-// showSaved shows a segment as it was saved.
+// showSaved shows a segment in its saved state.
 func (p *Page) showSaved(v View) (web.HTML, error) {
 	g, err := p.theSegment()
 	if err != nil {
@@ -288,7 +288,7 @@ func (p *Page) showSegment(d *segmentData, v View) (web.HTML, error) {
 	return p.Show("segment", v)
 }
 
-// changeSegment saves, duplicates or deletes a segment, or changes its form.
+// changeSegment saves, duplicates or deletes a segment, or handles changes to its form.
 func (o *Console) changeSegment(p *Page) (web.HTML, error) {
 	g, err := p.theSegment()
 	if err != nil {
@@ -314,7 +314,7 @@ func (o *Console) changeSegment(p *Page) (web.HTML, error) {
 	}, "saved")
 }
 
-// workOn handles the submitted form: it adds or removes a condition, counts, or saves the segment.
+// workOn handles a submitted form: it adds or removes a condition, counts, or saves the segment.
 func (p *Page) workOn(d *segmentData, save func(body map[string]any) (id string, err error), done string) (web.HTML,
 	error,
 ) {
@@ -350,7 +350,7 @@ func (p *Page) workOn(d *segmentData, save func(body map[string]any) (id string,
 	return p.showWork(d)
 }
 
-// workOnText handles the submitted form for a rule that is edited as JSON.
+// workOnText handles a submitted form whose rule is edited as JSON.
 func (p *Page) workOnText(d *segmentData, save func(body map[string]any) (id string, err error), done string) (web.HTML,
 	error,
 ) {
@@ -373,7 +373,7 @@ func (p *Page) workOnText(d *segmentData, save func(body map[string]any) (id str
 	return p.showWork(d)
 }
 
-// showWork shows the unsaved form, or the part of it that a script requests.
+// showWork shows the unsaved form, or the part that a script requests.
 func (p *Page) showWork(d *segmentData) (web.HTML, error) {
 	d.Form = filled{values: p.Form}
 	if part, ok := p.Partial(); ok && (part == "rule" || part == "count") {
@@ -410,7 +410,7 @@ func (p *Page) saveSegment(d *segmentData, rule json.RawMessage, save func(map[s
 	})
 }
 
-// duplicateSegment creates a copy of a segment and opens it.
+// duplicateSegment copies a segment and opens the copy.
 func (p *Page) duplicateSegment(g *core.Segment) (web.HTML, error) {
 	var made core.Segment
 	var err error
@@ -433,7 +433,7 @@ func (p *Page) duplicateSegment(g *core.Segment) (web.HTML, error) {
 	return p.Redirect(p.Path("segments", made.ID), "segment-duplicated")
 }
 
-// deleteSegment asks for confirmation and deletes a segment. If it is in use, the page lists where.
+// deleteSegment asks for confirmation and deletes a segment. If the segment is in use, the page lists its uses.
 func (p *Page) deleteSegment(g *core.Segment) (web.HTML, error) {
 	here := p.Path("segments", g.ID)
 	if !p.sure() {
@@ -456,7 +456,7 @@ func (p *Page) deleteSegment(g *core.Segment) (web.HTML, error) {
 	return p.Redirect(p.Path("segments"), "deleted")
 }
 
-// faultField returns the API field that an error is about.
+// faultField returns the API field to which an error refers.
 func faultField(err error) string {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {

@@ -9,10 +9,10 @@ import (
 	"newsletterd/core"
 )
 
-// tagChoicePrefix marks a recipient choice that names a tag instead of a segment.
+// tagChoicePrefix marks a choice of recipients by tag instead of by segment.
 const tagChoicePrefix = "tag:"
 
-// tagChoices returns the tags to choose from as recipients, except those that have a segment.
+// tagChoices returns options for tags as recipients, except those that have a segment.
 func (p *Page) tagChoices(segments []core.Segment) (choices []option, err error) {
 	if !p.May(core.ActionSegmentWrite) {
 		return nil, nil
@@ -26,7 +26,7 @@ func (p *Page) tagChoices(segments []core.Segment) (choices []option, err error)
 	return choices, err
 }
 
-// segmentOfTag returns the ID of the segment whose only condition is a tag, or an empty string.
+// segmentOfTag returns the ID of the segment whose only condition is the tag, or an empty string.
 func segmentOfTag(segments []core.Segment, t *core.Tag) string {
 	for i := range segments {
 		tag := onlyTag(&segments[i])
@@ -80,8 +80,8 @@ func (p *Page) tagAndSegments(id string) (*core.Tag, []core.Segment, error) {
 	return &tags[i], segments, err
 }
 
-// savedTagChoice returns the ID of the segment that replaceTagChoice has chosen for a tag. If the segment can't be
-// read, or no longer has only that condition, savedTagChoice returns "?".
+// savedTagChoice returns the ID of the segment that replaceTagChoice used for a tag. If the segment can't be read or
+// its conditions were changed, it returns "?".
 func (p *Page) savedTagChoice(tagID string) string {
 	t, segments, err := p.tagAndSegments(tagID)
 	if err != nil || t == nil {
@@ -90,8 +90,8 @@ func (p *Page) savedTagChoice(tagID string) string {
 	return cmp.Or(segmentOfTag(segments, t), "?")
 }
 
-// replaceTagChoice replaces a tag that the form chooses as recipients with the segment whose only condition is that
-// tag. If there is none, it creates the segment.
+// replaceTagChoice replaces the tag that the form selects as recipients with a segment whose only condition is that
+// tag. If there is none, it creates one.
 func (p *Page) replaceTagChoice() error {
 	tagID, ok := strings.CutPrefix(p.Form["segment"], tagChoicePrefix)
 	if !ok {
@@ -102,7 +102,7 @@ func (p *Page) replaceTagChoice() error {
 		return err
 	}
 	if t == nil {
-		p.Form["segment"] = tagID // no such segment: saving says so
+		p.Form["segment"] = tagID // no such segment: saving reports that
 		return nil
 	}
 	if p.Form["segment"] = segmentOfTag(segments, t); p.Form["segment"] != "" {
@@ -110,7 +110,7 @@ func (p *Page) replaceTagChoice() error {
 	}
 	name := p.T("Tag: {{tag}}", "tag", t.Name)
 	for slices.ContainsFunc(segments, func(s core.Segment) bool { return core.SameSegmentName(s.Name, name) }) {
-		name += "*" // the segment with this name has other conditions now
+		name += "*" // a segment with this name exists but has other conditions
 	}
 	var made core.Segment
 	err = p.Do(http.MethodPost, "/api/segments", map[string]any{

@@ -23,7 +23,7 @@ func (o *Console) sendingRoutes(t *web.Table) {
 	o.get(t, "/undo", core.ActionFiguresRead, o.undoPart, "The console: sends that can be undone")
 }
 
-// campaignAPI returns the API path of a campaign, or of a part of it.
+// campaignAPI returns the API path of a campaign, or of one of its parts.
 func campaignAPI(id string, parts ...string) string {
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
@@ -38,8 +38,8 @@ type sendData struct {
 	Inbox    inbox
 	Lists    []string
 	fields   []core.Field // fields of all lists
-	archives []string     // those of Lists that have a public archive
-	More     []sendFact   // further facts about the emails, and excluded subscribers
+	archives []string     // names of lists that have a public archive
+	More     []sendFact   // other facts about the emails, and excluded subscribers
 	Readers  countedAudience
 	Sum      string // how the number of recipients is calculated; empty: all subscribers
 	Measure  Link   // page for choosing the tracking; To is empty if the visitor may not choose it
@@ -50,14 +50,14 @@ type sendData struct {
 	Review string // URL of the page for approval; empty: the visitor may not approve
 
 	When       string       // the chosen element of Times
-	Times      []sendTime   // choices, starting with "now" and ending with "other"
+	Times      []sendTime   // options, from "now" to "other"
 	Date, Time string       // date and time for "other"
-	Choices    []timeChoice // choices for a time that occurs twice when the clocks change
+	Choices    []timeChoice // options for a time that occurs twice when the clocks change
 	DateFault  string
 	TimeFault  string
 	Until      string // end of sending; empty: unlimited
 	FirstFew   bool
-	Unsure     string // error of the unchecked checkbox; empty: none
+	Unsure     string // error if the checkbox isn't checked; empty: none
 	Key        string
 
 	Wanted, Note string // requested time and note of the approval request
@@ -76,12 +76,12 @@ type countedAudience struct {
 func (d *sendData) Unmeasured() bool { return d.Measure.Text != "" }
 
 // ManyReaders reports whether the audience is, or may become, large enough to send to the first recipients first. For
-// smaller audiences, the form keeps the option from the settings, because the audience may grow before sending.
+// smaller audiences, the form submits the setting's value, because the audience may grow before sending.
 func (d *sendData) ManyReaders() bool {
 	return d.Readers.AtLeast || d.Readers.Recipients > core.FirstFewFrom
 }
 
-// measureLink links to the setting for click tracking. If clicks are tracked, it returns the zero Link.
+// measureLink returns a link to the click tracking setting. If clicks are tracked, it returns the zero Link.
 func (p *Page) measureLink(c *campaignPage) (l Link) {
 	if measured(&p.Tenant, c.Tracking) != measureNothing {
 		return l
@@ -95,12 +95,12 @@ func (p *Page) measureLink(c *campaignPage) (l Link) {
 	return l
 }
 
-// sendPage shows the email, its recipients and the findings.
+// sendPage shows a campaign's email, recipients and findings before it is sent.
 func (o *Console) sendPage(p *Page) (web.HTML, error) {
 	return p.showSend(&sendData{FirstFew: p.Tenant.FirstFew, When: sendNow, Key: core.NewID()}, View{})
 }
 
-// showSend renders the page for the current choices.
+// showSend renders the send page with the current choices.
 func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	var err error
 	if d.Campaign, err = p.campaign(); err != nil {
@@ -133,8 +133,8 @@ func (p *Page) showSend(d *sendData, v View) (web.HTML, error) {
 	return p.Show("send", v)
 }
 
-// reviewOf returns the URL of the page where the visitor may approve a campaign, or "". If no second person must
-// approve it, visitors who asked for the approval can send the campaign themselves.
+// reviewOf returns the URL of the page where the visitor may approve a campaign, or an empty string. If approval by a
+// second person isn't required, visitors who requested approval can send the campaign themselves.
 func (p *Page) reviewOf(c *campaignPage) string {
 	if c.State != core.CampaignInReview || !c.Permissions.Approve ||
 		!p.SecondPerson() && c.Review != nil && p.Mine(c.Review.By) {
@@ -143,7 +143,7 @@ func (p *Page) reviewOf(c *campaignPage) string {
 	return p.console.options.Review(c.ID)
 }
 
-// lookAtReview fills in the data about the approval. The form starts with the last request.
+// lookAtReview sets the data about the approval. The form starts with the last request's values.
 func (p *Page) lookAtReview(d *sendData) (err error) {
 	c := d.Campaign
 	d.Review = p.reviewOf(c)
@@ -162,7 +162,7 @@ func (p *Page) lookAtReview(d *sendData) (err error) {
 	return err
 }
 
-// lookAt reads the API's data about a campaign to send.
+// lookAt reads the API's data about the campaign to send.
 func (p *Page) lookAt(d *sendData) error {
 	c := d.Campaign
 	name, address := cmp.Or(c.FromName, p.Tenant.MailFromName), cmp.Or(c.FromEmail, p.Tenant.MailFrom)
@@ -190,7 +190,7 @@ func (p *Page) lookAt(d *sendData) error {
 	return p.lookAtMatters(d)
 }
 
-// lookAtMatters reads the errors and warnings about a campaign to send, and counts its audience.
+// lookAtMatters reads the campaign's errors and warnings, and counts its audience.
 func (p *Page) lookAtMatters(d *sendData) error {
 	found, err := p.check(d.Campaign)
 	if err != nil {
@@ -206,12 +206,12 @@ func (p *Page) lookAtMatters(d *sendData) error {
 	return p.judgeAudience(d, err)
 }
 
-// found sets the errors and warnings that the checks found.
+// found sets the errors and warnings from the checks.
 func (d *sendData) found(c checks) {
 	d.Faults, d.Warnings = slices.Clone(c.Matters[:c.Errors]), c.Matters[c.Errors:]
 }
 
-// judgeAudience adds errors and warnings about the number of recipients. err is the error from counting them, or nil.
+// judgeAudience adds errors and warnings about the number of recipients. err is the error from counting, or nil.
 func (p *Page) judgeAudience(d *sendData, err error) error {
 	c := d.Campaign
 	if len(c.ListIDs) == 0 {
@@ -304,10 +304,10 @@ type sendBody struct {
 	FirstFew    bool   `json:"first_few"`
 }
 
-// undoSeconds is how long an immediate send can be undone.
+// undoSeconds is how many seconds an immediate send can be undone.
 const undoSeconds = 60
 
-// send sends the reviewed version. The form contains a key so that submitting it again doesn't send twice.
+// send sends the reviewed version. The form contains a key, which prevents sending twice if the form is resubmitted.
 func (o *Console) send(p *Page) (web.HTML, error) {
 	f := p.Form
 	version, _ := strconv.ParseInt(f["version"], 10, 64)
@@ -362,19 +362,19 @@ func (o *Console) send(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id), "")
 }
 
-// sendUnsure shows the page again because the checkbox next to the warnings was not checked.
+// sendUnsure shows the page again because the checkbox next to the warnings isn't checked.
 func (p *Page) sendUnsure(fault string) (web.HTML, error) {
 	d := p.sendChoices()
 	d.Unsure = fault
 	return p.showSend(d, View{Fault: fault, Status: http.StatusBadRequest})
 }
 
-// sendAgain shows the page again with the submitted choices and the reason why the campaign was not sent.
+// sendAgain shows the page again with the submitted choices and the reason why the campaign wasn't sent.
 func (p *Page) sendAgain(fault string, status int) (web.HTML, error) {
 	return p.showSend(p.sendChoices(), View{Fault: fault, Status: status})
 }
 
-// sendChoices returns the choices in the submitted form. Choosing one of two possible instants implies "other".
+// sendChoices returns the submitted form's choices. Choosing one of two possible instants implies "other".
 func (p *Page) sendChoices() *sendData {
 	f := p.Form
 	d := &sendData{
@@ -387,8 +387,8 @@ func (p *Page) sendChoices() *sendData {
 	return d
 }
 
-// nobodyApproves describes why only the visitor can approve or fix a campaign, or returns an empty string if another
-// person can.
+// nobodyApproves explains why only the visitor can approve or fix a campaign. If another person can, it returns an
+// empty string.
 func (p *Page) nobodyApproves(id string) (string, error) {
 	var a core.Approvers
 	if _, err := p.Get(campaignAPI(id, "approvers"), nil, &a); err != nil || a.People > 0 {
@@ -443,7 +443,7 @@ func (o *Console) askApproval(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("campaigns", id, "send"), notice)
 }
 
-// undoNotice returns the notice key for a campaign whose sending was undone.
+// undoNotice returns the key of the notice after sending was undone.
 func (c *campaignPage) undoNotice() string {
 	if c.State == core.CampaignApproved {
 		return "undone-approved"
@@ -451,7 +451,7 @@ func (c *campaignPage) undoNotice() string {
 	return "undone"
 }
 
-// undo cancels the sending of a campaign that has not started.
+// undo cancels a send that has not started.
 func (o *Console) undo(p *Page) (web.HTML, error) {
 	id := p.ID()
 	jobs, err := p.jobsOf(id, 1)

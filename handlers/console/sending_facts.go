@@ -9,13 +9,13 @@ import (
 	"newsletterd/core"
 )
 
-// sendFact is a fact on the last page before sending: a term and its details.
+// sendFact is a fact on the send page: a term and its details.
 type sendFact struct {
 	Name  string
 	Texts []string
 }
 
-// lookFurther reads facts about the emails beyond their body, and the excluded subscribers.
+// lookFurther adds facts that the email's body doesn't show, and the excluded subscribers.
 func (p *Page) lookFurther(d *sendData) error {
 	c := d.Campaign
 	add := func(name string, texts ...string) {
@@ -51,8 +51,8 @@ func (p *Page) lookFurther(d *sendData) error {
 	return nil
 }
 
-// sentTo returns the lists and segments that a sent campaign went to, and its exclusions. The visitor may only be
-// allowed to see the lists.
+// sentTo returns the lists and segments to which a campaign was sent, and its exclusions. A visitor may lack permission
+// to see anything but the lists.
 func (p *Page) sentTo(c *campaignPage, lists []string) (facts []sendFact, err error) {
 	var names []string
 	for _, id := range lists {
@@ -74,7 +74,7 @@ func (p *Page) sentTo(c *campaignPage, lists []string) (facts []sendFact, err er
 	return facts, err
 }
 
-// lookAtNarrowing adds the facts about the subscribers that a campaign is limited to or excludes.
+// lookAtNarrowing adds facts about the subscribers to whom a campaign is limited or whom it excludes.
 func (p *Page) lookAtNarrowing(c *campaignPage, add func(name string, texts ...string)) error {
 	var lists []string
 	for _, id := range c.ExcludeListIDs {
@@ -107,7 +107,7 @@ func (p *Page) lookAtNarrowing(c *campaignPage, add func(name string, texts ...s
 	return nil
 }
 
-// pollFacts describes the polls of a campaign: the question, the field that takes the answers, and when it closes.
+// pollFacts describes a campaign's polls: the question, the field that stores the answers, and when the poll closes.
 func (p *Page) pollFacts(d *sendData) (facts []string) {
 	for i := range d.Campaign.Polls {
 		poll := &d.Campaign.Polls[i]
@@ -124,7 +124,7 @@ func (p *Page) pollFacts(d *sendData) (facts []string) {
 	return facts
 }
 
-// readNamed reads a record that a campaign refers to. found is false if it was deleted.
+// readNamed reads a record to which a campaign refers. If the record was deleted, found is false.
 func (p *Page) readNamed(path string, out any) (found bool, err error) {
 	if _, err = p.Get(path, nil, out); core.KindOf(err) == core.NotFound {
 		return false, nil
@@ -139,7 +139,7 @@ func (p *Page) campaignName(id string) (string, error) {
 	return cmp.Or(c.Name, p.Listed(c.Subject), id), err
 }
 
-// onlyTo describes which recipients of another campaign a campaign is sent to.
+// onlyTo describes which of another campaign's recipients get a campaign. name is the other campaign's name.
 func (p *Page) onlyTo(who, name string) string {
 	switch who {
 	case core.FollowJoined:
@@ -150,7 +150,7 @@ func (p *Page) onlyTo(who, name string) string {
 	return p.T("recipients of “{{campaign}}”", "campaign", name)
 }
 
-// lookAtSegments adds the facts about the segments that determine the recipients.
+// lookAtSegments adds facts about the segments that determine the recipients.
 func (p *Page) lookAtSegments(c *campaignPage, add func(name string, texts ...string)) error {
 	if c.SegmentID != "" {
 		s, err := p.namedSegment(c.SegmentID)

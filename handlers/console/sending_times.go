@@ -7,17 +7,17 @@ import (
 	"newsletterd/core"
 )
 
-// The values of sendTime that are not instants.
+// Values of sendTime that are not instants.
 const sendNow, sendOther = "now", "other"
 
-// sendTime is a choice for when to start sending. Button is the button's label for this choice.
+// sendTime is an option for when to start sending. Button is the button's label for it.
 type sendTime struct{ Value, Title, Text, Button string }
 
 // timeChoice is one of two instants with the same local time.
 type timeChoice struct{ Offset, Text string }
 
-// offerTimes fills in the send times to choose from. If the selected time is no longer offered, it becomes the other
-// time. A page that was open for a long time therefore doesn't send immediately.
+// offerTimes sets the send times that the page offers. If the selected time is no longer offered, it becomes the custom
+// time, so that a page that was open for long doesn't send immediately.
 func (p *Page) offerTimes(d *sendData) {
 	now := sendTime{sendNow, p.T("Now"), p.T("You can undo this for 60 seconds"), p.T("Send now")}
 	if n := d.Readers.Recipients; !d.Readers.AtLeast {
@@ -49,7 +49,7 @@ func (p *Page) offerTimes(d *sendData) {
 	}
 }
 
-// offer adds a time unless it is already offered.
+// offer adds a time if it isn't offered yet.
 func (d *sendData) offer(p *Page, at core.Instant, why string) {
 	value := p.Machine(at)
 	if i := slices.IndexFunc(d.Times, func(t sendTime) bool { return t.Value == value }); i >= 0 {
@@ -64,7 +64,7 @@ func (d *sendData) offer(p *Page, at core.Instant, why string) {
 	d.Times = append(d.Times, t)
 }
 
-// joinedBy joins two remarks. The second one may be empty.
+// joinedBy joins two remarks, of which the second may be empty.
 func joinedBy(text, more string) string {
 	if more == "" {
 		return text
@@ -98,8 +98,8 @@ func (p *Page) Away(at core.Instant) string {
 	}
 }
 
-// readTime reads the date and time in the form, in the page's time zone. offset selects one of two possible instants.
-// If there is no valid time, it returns 0, and the page explains why.
+// readTime parses the form's date and time in the page's time zone. offset selects one of two possible instants. If the
+// time is invalid, it returns 0, and the page explains why.
 func (p *Page) readTime(d *sendData, offset string) (at core.Instant) {
 	wall, err := time.Parse("2006-01-02 15:04", d.Date+" "+d.Time)
 	if err != nil {

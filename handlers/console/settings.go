@@ -32,7 +32,7 @@ type settingsPage struct {
 	More any
 }
 
-// showSettings shows a page of the settings. name is the template, more its data, and first the path of its tab.
+// showSettings shows a settings page. name is the template, more its data, and first the path of its tab.
 func (p *Page) showSettings(name, first string, v View, form filled, more any) (web.HTML, error) {
 	areas := []struct {
 		text, path string
@@ -63,7 +63,7 @@ func (p *Page) showSettings(name, first string, v View, form filled, more any) (
 	return p.Show(name, v)
 }
 
-// The form's values for open and click tracking.
+// Form values for open and click tracking.
 const (
 	measureEach    = "each"
 	measureConsent = "consent"
@@ -94,7 +94,7 @@ func (p *Page) MeasureOptions() []option {
 	}
 }
 
-// trackingOf returns the most tracking that the settings allow for a campaign.
+// trackingOf returns the highest level of tracking that the settings allow for a campaign.
 func trackingOf(t *core.Tenant) string {
 	switch measureOf(t) {
 	case measureNothing:
@@ -105,7 +105,7 @@ func trackingOf(t *core.Tenant) string {
 	return core.TrackingPersons
 }
 
-// TrackingDefault says what new campaigns track.
+// TrackingDefault describes what new campaigns track.
 func (p *Page) TrackingDefault() string {
 	switch measureOf(&p.Tenant) {
 	case measureNothing:
@@ -118,7 +118,7 @@ func (p *Page) TrackingDefault() string {
 	return p.T("Default from Settings: per subscriber.")
 }
 
-// measured returns the effective tracking of a campaign: its own choice, limited by the settings.
+// measured returns a campaign's effective tracking: its own choice, limited by the settings.
 func measured(t *core.Tenant, tracking string) string {
 	switch {
 	case tracking == core.TrackingOff || t.NoTracking:
@@ -129,7 +129,7 @@ func measured(t *core.Tenant, tracking string) string {
 	return measureOf(t)
 }
 
-// Measured describes the effective tracking of a campaign, worded as in MeasureOptions.
+// Measured describes a campaign's effective tracking, worded as in MeasureOptions.
 func (p *Page) Measured(tracking string) string {
 	is := measured(&p.Tenant, tracking)
 	for _, o := range p.MeasureOptions() {
@@ -140,7 +140,7 @@ func (p *Page) Measured(tracking string) string {
 	return ""
 }
 
-// trackings returns the tracking options for a campaign, worded as in MeasureOptions, most tracking first. An option
+// trackings returns the tracking options for a campaign, worded as in MeasureOptions, highest level first. An option
 // beyond the settings is included only if the campaign already uses it.
 func (p *Page) trackings(chosen string) (all []option) {
 	most := slices.Index(core.Trackings, trackingOf(&p.Tenant))
@@ -156,7 +156,7 @@ func (p *Page) trackings(chosen string) (all []option) {
 	return all
 }
 
-// settings shows and saves the form for design and sender.
+// settings shows and saves the settings for design and sender.
 func (o *Console) settings(p *Page) (web.HTML, error) {
 	show := func(f filled, v View) (web.HTML, error) {
 		v.State = p.T("Branding and sender of your emails and pages")

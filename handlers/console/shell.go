@@ -20,11 +20,11 @@ type shell struct {
 	Account string
 	Logout  string
 	Person  string // name of the signed-in user
-	Switch  bool   // whether there may be other tenants to switch to
+	Switch  bool   // whether the visitor may have other tenants to switch to
 
 	Operation string // URL of the pages for server administrators; empty for other users
 	Undo      []undoRow
-	Folder    bool // whether emails reach no one because there is no mail server
+	Folder    bool // whether emails aren't sent because there is no mail server
 	SetUp     bool // whether to link to the page where a server administrator sets one up
 }
 
@@ -50,7 +50,7 @@ var areas = []struct {
 	{"Settings", "settings", "settings", core.ActionTenantSettings, false, false},
 }
 
-// areaOf maps the first part of a path to its navigation area, if the name differs.
+// areaOf maps the first segment of a path to its navigation area if their names differ.
 var areaOf = map[string]string{
 	"new-campaign": "campaigns", "new-person": "people", "new-import": "people", "imports": "people",
 	"suppressions": "people", "segments": "people", "new-segment": "people", "tags": "people",
@@ -109,7 +109,7 @@ func (p *Page) navigation() (items []navItem) {
 	return items
 }
 
-// initials returns the first letters of the first two words.
+// initials returns the first letters of a name's first two words.
 func initials(name string) string {
 	out := ""
 	for _, word := range strings.Fields(name) {
@@ -124,5 +124,5 @@ func initials(name string) string {
 	return out
 }
 
-// IsForm reports whether the page is the response to a submitted form.
+// IsForm reports whether the page responds to a submitted form.
 func (p *Page) IsForm() bool { return p.Request.Method == http.MethodPost }

@@ -27,7 +27,7 @@ type newTenantData struct {
 
 	Languages []option
 	First     bool // whether there is no tenant yet
-	InTeam    bool // whether the creator becomes an administrator of it
+	InTeam    bool // whether the creator becomes one of its administrators
 }
 
 func (o *Console) newTenant(p *Page) (web.HTML, error) { return p.showNewTenant(newTenantData{}, nil) }
@@ -90,7 +90,7 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 		PostalAddress: p.Form["postal_address"], Language: p.Form["language"],
 		TimeZone: strings.TrimSpace(p.Form["time_zone"]), InTeam: p.Form["in_team"] != "",
 	}
-	if d.InTeam { // check this first, because the tenant must not be created twice
+	if d.InTeam { // check this before creating the tenant, so that it isn't created twice
 		if err := p.fresh(); err != nil {
 			return web.HTML{}, err
 		}
@@ -124,12 +124,12 @@ func (o *Console) addTenant(p *Page) (web.HTML, error) {
 	return p.Redirect(Path+"/"+made.ID, "")
 }
 
-// step is a task on the way to the first newsletter.
+// step is a task on the way to sending the first newsletter.
 type step struct {
 	Title, Text, To string
 	Done            bool
 
-	may      bool // whether the visitor may do it
+	may      bool // whether the visitor has permission to do it
 	optional bool
 }
 
@@ -139,7 +139,7 @@ const stepsHidden = 365 * 24 * time.Hour
 // stepsCookie returns the name of the cookie with the dismissed steps.
 func (p *Page) stepsCookie() string { return "newsletterd-steps-" + p.Tenant.ID }
 
-// stepIDs identifies steps, so that a new step is shown although others were dismissed.
+// stepIDs returns the steps' ids, so that a new step appears even if others were dismissed.
 func stepIDs(all []step) []string {
 	ids := make([]string, len(all))
 	for i := range all {
@@ -150,7 +150,7 @@ func stepIDs(all []step) []string {
 	return ids
 }
 
-// dismissSteps hides the form's steps in this browser.
+// dismissSteps hides the form's steps in the visitor's browser.
 func (*Console) dismissSteps(p *Page) (web.HTML, error) {
 	if ids := p.Form["steps"]; len(ids) <= 100 {
 		p.SetCookie(p.stepsCookie(), ids, p.Now.Time().Add(stepsHidden))
@@ -158,8 +158,8 @@ func (*Console) dismissSteps(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path(), "")
 }
 
-// steps returns a tenant's steps in order until all are done. After the first delivered newsletter, it returns only the
-// remaining required steps, and none if the visitor has dismissed them. Visitors see only the steps that they may do,
+// steps returns a tenant's steps in order until all are done. After the first delivered newsletter, only the remaining
+// required steps are left, and none if the visitor has dismissed them. Visitors see only the steps that they may do,
 // and none after these are done.
 func (p *Page) steps(d *overviewData) (all []step, err error) {
 	if !p.May(core.ActionCampaignWrite) {
@@ -231,7 +231,7 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 }
 
 // senderSteps returns the steps for the sender domain and the mail server. After the first delivered newsletter, the
-// server step is done. The step for the domain then says that it isn't needed if the mail server signs emails.
+// server step is done. The domain step then says that it isn't needed if the mail server signs emails.
 func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	sender, err := p.senderDomain()
 	if err != nil {
@@ -257,7 +257,7 @@ func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	if server.may && !delivered {
 		server.Done, err = p.relayTested()
 	}
-	if err == nil && !server.Done && p.IsOperator() { // the console saves a mail server once it accepted a test email
+	if err == nil && !server.Done && p.IsOperator() { // a mail server is saved only after it has accepted a test email
 		var state core.RelayState
 		state, err = p.relayState()
 		server.Done = state.Source == core.RelayConsole
@@ -265,10 +265,10 @@ func (p *Page) senderSteps(delivered bool) (domain, server step, err error) {
 	return domain, server, err
 }
 
-// relayTests is how many of the tenant's last test emails are checked.
+// relayTests is the number of the tenant's latest test emails that are checked.
 const relayTests = 20
 
-// relayTested reports whether a mail server accepted one of the tenant's test emails, according to the audit log.
+// relayTested reports whether a mail server accepted one of the tenant's test emails. It reads the audit log.
 func (p *Page) relayTested() (bool, error) {
 	if !p.May(core.ActionAuditRead) {
 		return false, nil
@@ -280,7 +280,8 @@ func (p *Page) relayTested() (bool, error) {
 	}), err
 }
 
-// proofStep returns the step for the sender domain. It is done if a record verifies the domain and a key signs.
+// proofStep returns the step for the sender domain. It is done if a DNS record verifies the domain and a key signs its
+// emails.
 func (p *Page) proofStep(d *core.SenderDomainView) step {
 	s := step{
 		Title: p.T("Verify your domain"), Text: p.T("Keep your emails out of spam."), To: p.Path("settings", "domains"),
@@ -299,8 +300,8 @@ func (p *Page) proofStep(d *core.SenderDomainView) step {
 	return s
 }
 
-// senderDomain returns the tenant's sender domain that is closest to its sender address. If there is none or the
-// visitor may not see it, it returns nil.
+// senderDomain returns the tenant's sender domain that best matches its sender address. If there is none or the visitor
+// may not see it, it returns nil.
 func (p *Page) senderDomain() (nearest *core.SenderDomainView, err error) {
 	if !p.May(core.ActionDomainPropose) || p.Tenant.MailFrom == "" {
 		return nil, nil

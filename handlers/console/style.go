@@ -20,7 +20,7 @@ var styleFiles embed.FS
 
 const stylePath = Path + "/style.css"
 
-// Colors of the console that the accent color is compared with.
+// Console colors with which the accent color must contrast.
 var (
 	ownColor  = core.Color{0x1d, 0x6b, 0x52}
 	paper     = core.White
@@ -30,7 +30,7 @@ var (
 	tint = 0.12
 )
 
-// Sufficient contrast ratios for text, and for a button with white text.
+// Minimum contrast ratios for text, and for a button with white text.
 const (
 	textContrast   = 6.5
 	buttonContrast = 3.5
@@ -40,7 +40,7 @@ var styleSheet, styleVersion = readStyle()
 
 var styleComment = regexp.MustCompile(`(?s)\s*/\*.*?\*/`)
 
-// readStyle joins the parts of the stylesheet, without their comments.
+// readStyle joins the stylesheet's parts and removes their comments.
 func readStyle() (sheet, version string) {
 	names, err := fs.Glob(styleFiles, "style/*.css")
 	if err != nil {
@@ -58,8 +58,8 @@ func readStyle() (sheet, version string) {
 	return b.String(), hex.EncodeToString(sum[:4])
 }
 
-// styleAddress returns the URL of the stylesheet for a color (#rrggbb; empty: the default). The URL changes with the
-// contents, so browsers may cache the stylesheet forever.
+// styleAddress returns the URL of the stylesheet with the given color (#rrggbb; empty: the default). The URL changes
+// with the contents, so browsers may cache the stylesheet forever.
 func styleAddress(color string) string {
 	to := stylePath + "?v=" + styleVersion
 	if color != "" {
@@ -72,8 +72,8 @@ type styleQuery struct {
 	Color string `query:"color"`
 }
 
-// style responds with the stylesheet in colors derived from the tenant's. Pages need the stylesheet because they allow
-// no style attributes.
+// style responds with the stylesheet, with colors derived from the tenant's. Pages need the stylesheet because their
+// CSP allows no style attributes.
 func style(c *web.Call, in styleQuery) (web.Text, error) {
 	accent, ok := core.ParseColor("#" + in.Color)
 	if !ok {
@@ -91,8 +91,8 @@ func style(c *web.Call, in styleQuery) (web.Text, error) {
 	return web.NewFile("text/css; charset=utf-8", []byte(fontFaces+css+styleSheet)).For(c), nil
 }
 
-// lighter returns a color of the same hue with enough contrast on a dark background. The result is only as light as
-// necessary, and its saturation is half of what its lightness allows. Mixing with white alone would make it gray.
+// lighter returns a color with the same hue and enough contrast on a dark background. It is only as light as necessary,
+// with half the saturation that its lightness allows. Only mixing with white would make it gray.
 func lighter(c, ground core.Color, enough float64) core.Color {
 	const most = 0.5
 	low, high := float64(min(c[0], c[1], c[2])), float64(max(c[0], c[1], c[2]))

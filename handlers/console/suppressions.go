@@ -27,13 +27,13 @@ type suppressionsData struct {
 	Text          string // search text
 
 	Bounced, Complained int64         // people on lists who bounced or marked an email as spam
-	Lists               []personFound // list entries of the address that was searched for
+	Lists               []personFound // subscriptions of the address in the search
 	Import              string        // id of the import whose addresses are shown; empty: all
-	ExportTo            string        // URL of the export of the addresses that the page lists
+	ExportTo            string        // URL of the page that exports the listed addresses
 	Pager               pager
 }
 
-// suppressions lists the addresses that get no emails from the tenant's lists, and blocks an address.
+// suppressions lists the addresses that get no emails from any of the tenant's lists, and blocks an address.
 func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	d := suppressionsData{Text: p.Query("q"), Import: p.Query("import")}
 	v := View{
@@ -95,20 +95,20 @@ func (o *Console) suppressions(p *Page) (web.HTML, error) {
 	return p.Show("suppressions", v)
 }
 
-// suppressedPart returns the API query for the part of the suppression list that the page's query selects.
+// suppressedPart returns the API query for the part of the suppression list that the page shows.
 func (p *Page) suppressedPart() url.Values {
 	return p.ofTenant("email", p.Query("q"), "import_id", p.Query("import"), "kind", p.Query("kind"))
 }
 
-// suppressionsFile returns the request for the file of the addresses that the page lists.
+// suppressionsFile returns the API request for exporting the addresses that the page lists.
 func (p *Page) suppressionsFile() (web.Question, error) {
 	q := p.suppressedPart()
 	q.Set("spreadsheet", p.separator())
 	return web.Question{Method: http.MethodGet, Path: "/api/admin/suppressions/export?" + q.Encode()}, nil
 }
 
-// suppressedTotal returns the number of addresses in a part of the suppression list as text. It is empty if none were
-// found.
+// suppressedTotal returns the number of addresses in part of the suppression list, as text. If there are none, it is
+// empty.
 func (p *Page) suppressedTotal(part url.Values) (string, error) {
 	var n struct {
 		Addresses int64
@@ -127,8 +127,8 @@ func (p *Page) suppressedTotal(part url.Values) (string, error) {
 	return p.N("1 address|{{n}} addresses", n.Addresses), err
 }
 
-// bouncedElsewhere returns the number of bounced addresses on the suppression list as text. It is empty if there are
-// none, or if the visitor may not see the suppression list.
+// bouncedElsewhere returns the number of bounced addresses on the suppression list, as text. It is empty if there are
+// none or the visitor may not see the suppression list.
 func (p *Page) bouncedElsewhere() (string, error) {
 	if !p.May(core.ActionSuppressionManage) {
 		return "", nil
@@ -142,8 +142,8 @@ type personFound struct {
 	Badge Badge
 }
 
-// unreached counts, from stored counters, the people on lists who get no emails although they are not blocked. It
-// also finds the list entries of the address that was searched for.
+// unreached counts the people on lists who get no emails although they are not blocked. It also finds the subscriptions
+// of the address in the search.
 func (p *Page) unreached(d *suppressionsData) error {
 	lists, err := p.peopleLists()
 	if err != nil {
@@ -158,7 +158,7 @@ func (p *Page) unreached(d *suppressionsData) error {
 	}
 	var found []person
 	_, err = p.Get("/api/admin/subscribers", p.ofTenant("email", d.Text, "limit", "20"), &found)
-	if _, _, ok := p.FaultOf(err); ok { // the search text is not an address
+	if _, _, ok := p.FaultOf(err); ok { // the search text isn't an address
 		return nil
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func (p *Page) unreached(d *suppressionsData) error {
 	return nil
 }
 
-// onceEach removes entries from the send service that duplicate entries from the lists.
+// onceEach removes the send service's entries that duplicate entries from the lists.
 func onceEach(rows []personBlock) (out []personBlock) {
 	type address struct{ email, tenant, reason string }
 	seen := map[address]bool{}
@@ -190,7 +190,7 @@ func onceEach(rows []personBlock) (out []personBlock) {
 	return out
 }
 
-// blocksOf returns an address's blocks. It returns none if q is not an address, or if the visitor may not see the
+// blocksOf returns the blocks on an address, q. It returns none if q isn't an address or the visitor may not see the
 // suppression list.
 func (p *Page) blocksOf(q string) (rows []personBlock, err error) {
 	if !strings.Contains(q, "@") || !p.May(core.ActionSuppressionManage) {
@@ -203,12 +203,12 @@ func (p *Page) blocksOf(q string) (rows []personBlock, err error) {
 	return rows, err
 }
 
-// suppressedPath returns the path of the suppression list when searched for an address.
+// suppressedPath returns the path that searches the suppression list for an address.
 func (p *Page) suppressedPath(q string) string {
 	return p.Path("suppressions") + "?" + url.Values{"q": {q}}.Encode()
 }
 
-// explainBlocks sets the reason as text in each of rows.
+// explainBlocks sets the explanation of each block.
 func (p *Page) explainBlocks(rows []personBlock) error {
 	team, err := p.teamOf(func(yield func(string) bool) {
 		for i := range rows {
@@ -232,7 +232,7 @@ func (p *Page) explainBlocks(rows []personBlock) error {
 	return err
 }
 
-// madeFrom returns the actor in the default reason of a block, such as "by user:ID".
+// madeFrom returns the actor in a block's default reason, such as "by user:ID".
 func madeFrom(reason string) string {
 	actor, _ := strings.CutPrefix(reason, "by ")
 	return actor
@@ -248,7 +248,7 @@ func (o *Console) lift(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("suppressions"), "lifted")
 }
 
-// SuppressionKind returns the badge for the reason why an address is blocked.
+// SuppressionKind returns the badge with the reason why an address is blocked.
 func (p *Page) SuppressionKind(b personBlock) Badge {
 	switch b.Kind {
 	case core.KindDisabled, string(core.StatusSuppressed):

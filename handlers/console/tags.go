@@ -37,7 +37,7 @@ func (p *Page) allTags() ([]core.Tag, error) {
 	return found, err
 }
 
-// signupTags returns the choices for new subscribers' tag. The first choice is no tag.
+// signupTags returns options for the tag of new subscribers. The first option is no tag.
 func (p *Page) signupTags() (options []option, err error) {
 	tags, err := p.allTags()
 	options = []option{{"", p.T("No tag")}}
@@ -114,7 +114,7 @@ func (p *Page) deleteTag(id string) error {
 	return p.Do(http.MethodDelete, "/api/tags/"+url.PathEscape(id), nil, nil)
 }
 
-// tagPerson adds a tag to a person or removes one. If there is no tag with the name to add, tagPerson creates it.
+// tagPerson adds a tag to a person or removes one. If the tag to add doesn't exist, it creates the tag.
 func (o *Console) tagPerson(p *Page) (web.HTML, error) {
 	return p.personPage(func(d *personData, _ core.Fields) (to, notice string, err error) {
 		return p.Path("people", d.ID), "saved", p.changeTag()
@@ -132,7 +132,7 @@ func (p *Page) changeTag() error {
 	return p.Do(http.MethodPatch, p.personPath("tags"), map[string]any{"add": []string{t.Name}}, nil)
 }
 
-// tagNamed returns the tag with a name. If there is none, it creates the tag and sets created to true.
+// tagNamed returns the tag with this name. If there is none, it creates the tag and sets created to true.
 func (p *Page) tagNamed(name string) (t core.Tag, created bool, err error) {
 	known, err := p.allTags()
 	if err != nil {

@@ -19,17 +19,17 @@ func (o *Console) teamRoutes(t *web.Table) {
 	o.post(t, "/settings/invitations/:id/delete", change, o.invitationDelete, "The console: withdraw an invitation")
 }
 
-// teamData is the data of the team page.
+// teamData holds the data for the team page.
 type teamData struct {
 	Team        []core.Teammate
 	Invitations []core.Invitation
-	Operator    bool              // whether the visitor has no role here, but all rights as a server administrator
+	Operator    bool              // whether the visitor is a server administrator without a role here
 	Changes     bool              // whether the visitor can change the role of at least one person
 	Approval    bool              // whether a second person must approve campaigns
 	Disable     map[string]string // labels of checkboxes for disabling a person's clients, by user id
 }
 
-// roles adds the visitor to the team if they are a server administrator who works here without a role.
+// roles adds a visitor without a role to the team if they are a server administrator.
 func (d *teamData) roles(p *Page) {
 	me := p.Who.User
 	d.Approval = p.Tenant.Approval == core.ApprovalSecondPerson
@@ -73,7 +73,7 @@ func (p *Page) showTeam(f filled, v View) (web.HTML, error) {
 	return p.showSettings("team", "team", v, f, d)
 }
 
-// madeByTeam finds the clients and webhooks that team members created.
+// madeByTeam reads the clients and webhooks that team members created.
 func (p *Page) madeByTeam(d *teamData) error {
 	var found core.Made
 	var err error
@@ -102,7 +102,7 @@ func (p *Page) madeByTeam(d *teamData) error {
 	return nil
 }
 
-// RoleName returns the name of a role as pages show it.
+// RoleName returns a role's display name.
 func (p *Page) RoleName(role string) string {
 	for _, r := range p.RoleOptions() {
 		if r.Value == role {
@@ -112,7 +112,7 @@ func (p *Page) RoleName(role string) string {
 	return role
 }
 
-// RoleOptions returns the roles in a tenant with their rights.
+// RoleOptions returns options for the roles in a tenant, with their rights.
 func (p *Page) RoleOptions() []option {
 	return []option{
 		{core.RoleViewer, p.T("Viewer: can see statistics")},
@@ -126,10 +126,10 @@ func (p *Page) RoleOptions() []option {
 // visitor's.
 func (p *Page) InvitationLanguage() string { return cmp.Or(p.Tenant.Language, p.Lang) }
 
-// Me returns the name of the visitor, or else the address.
+// Me returns the visitor's name or, without one, the address.
 func (p *Page) Me() string { return personName(p.Who.User.ID, p.Who.User.Name, p.Who.User.Email) }
 
-// NameOf returns a user's name, or the address if there is only the default name.
+// NameOf returns a user's name, or the address if the name is only the default.
 func (p *Page) NameOf(id, name string, email core.Email) string { return personName(id, name, email) }
 
 // IsMe reports whether a user is the visitor.
@@ -144,7 +144,7 @@ func (o *Console) invite(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("settings", "team"), "invited")
 }
 
-// sendInvitation invites a person, in the language that the visitor has chosen.
+// sendInvitation sends an invitation in the language that the form selects.
 func (p *Page) sendInvitation(body any) error {
 	_, err := p.Ask(web.Question{
 		Method: "POST", Path: "/api/admin/invitations", Body: body,
@@ -153,7 +153,7 @@ func (p *Page) sendInvitation(body any) error {
 	return err
 }
 
-// teamAgain shows the team page after a failed action on one person.
+// teamAgain shows the team page after an action on a person failed.
 func (p *Page) teamAgain(_ filled, v View) (web.HTML, error) { return p.showTeam(filled{}, v) }
 
 func (o *Console) teamRole(p *Page) (web.HTML, error) {

@@ -55,7 +55,7 @@ func (p *Page) themeName(name string) string {
 	return titled(name)
 }
 
-// titled returns an API name with a capital first letter.
+// titled returns an API name with its first letter capitalized.
 func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // themesData is the Data of templates/themes.html.
@@ -109,7 +109,7 @@ type themeGroup struct {
 type themeData struct {
 	core.Theme
 	Groups   []themeGroup
-	Warnings []string // colors that emails show differently
+	Warnings []string // warnings about colors that emails change
 	LogoHint string   // hint about dark mode; empty: none
 }
 
@@ -152,7 +152,7 @@ func (p *Page) showTheme(fault error) (web.HTML, error) {
 	return p.Show("theme", v)
 }
 
-// adjustedColor returns a warning that emails use another color.
+// adjustedColor returns a warning that emails use a different color than the theme.
 func (p *Page) adjustedColor(adjusted core.AdjustedColor) string {
 	name := adjusted.Color
 	for _, c := range p.themeColors() {
@@ -168,7 +168,7 @@ func (p *Page) adjustedColor(adjusted core.AdjustedColor) string {
 	return text
 }
 
-// themeColors returns a theme's colors with their API names.
+// themeColors returns options with the names of a theme's colors in the API.
 func (p *Page) themeColors() []option {
 	return []option{
 		{"accent", p.T("Buttons and bars")},
@@ -184,7 +184,7 @@ func (p *Page) themeColors() []option {
 	}
 }
 
-// themeValues returns a theme's values for a form: light.page, font, social and so on.
+// themeValues returns a theme's form values: light.page, font, social and so on.
 func themeValues(t *core.Theme) (map[string]string, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
@@ -265,7 +265,7 @@ func (p *Page) themeForm(values map[string]string, wrong func(name string) strin
 	}
 }
 
-// themeBody returns the body of the API request from a theme's form.
+// themeBody returns the API request body for a submitted theme form.
 func (p *Page) themeBody() (map[string]any, error) {
 	body, light, dark := map[string]any{}, map[string]string{}, map[string]string{}
 	for name, value := range p.Form {
@@ -302,7 +302,7 @@ func (p *Page) themeBody() (map[string]any, error) {
 	return body, nil
 }
 
-// socialLinks parses lines that consist of a name and a URL.
+// socialLinks parses lines that each contain a name and a URL.
 func socialLinks(text string) ([]core.SocialLink, error) {
 	links := []core.SocialLink{}
 	for line := range strings.Lines(text) {
@@ -338,8 +338,8 @@ func (o *Console) changeTheme(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "themes", p.ID()), "saved")
 }
 
-// themePreview responds with an email in a theme for a frame: a stored theme (id), a built-in one (base), or the one in
-// the form.
+// themePreview renders an email in a theme for a frame: a stored theme (id), a built-in one (base), or the one in the
+// form.
 func (o *Console) themePreview(p *Page) (web.HTML, error) {
 	path, body := "/api/admin/theme-preview", map[string]any{"base": p.Query("base")}
 	var err error

@@ -24,7 +24,7 @@ type versionRow struct {
 }
 
 // diffLine is a line in a comparison of two texts. Sign is "+" if only the second text has the line, "-" if only the
-// first has it, and otherwise empty.
+// first text has it, and empty if both have it.
 type diffLine struct{ Sign, Text string }
 
 // versions lists the versions of a campaign and shows how one of them differs from the current one.
@@ -69,7 +69,7 @@ func (o *Console) versions(p *Page) (web.HTML, error) {
 	})
 }
 
-// nameSavers sets the names of the people who saved the versions.
+// nameSavers adds the names of the people who saved the versions.
 func (p *Page) nameSavers(rows []versionRow) error {
 	team, err := p.teamOf(func(yield func(string) bool) {
 		for i := range rows {
@@ -84,7 +84,7 @@ func (p *Page) nameSavers(rows []versionRow) error {
 	return err
 }
 
-// restore restores a version as a new one.
+// restore saves a version's content as a new version.
 func (o *Console) restore(p *Page) (web.HTML, error) {
 	n, err := strconv.ParseInt(p.Form["version"], 10, 64)
 	if err != nil {
@@ -132,11 +132,11 @@ func (o *Console) act(p *Page) (web.HTML, error) {
 	return web.HTML{}, core.Invalidf("act", "Unknown action. Reload the page and try again.")
 }
 
-// maxDiff is the maximum number of lines in texts that are compared line by line. The work grows with the product of
-// both line counts.
+// maxDiff is the maximum number of lines in texts that are compared. The time that this takes is proportional to the
+// product of both line counts.
 const maxDiff = 2000
 
-// diff compares two texts line by line.
+// diff compares two strings line by line.
 func diff(before, after string) (out []diffLine) {
 	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
 	if len(a) > maxDiff || len(b) > maxDiff {
@@ -177,7 +177,7 @@ func diff(before, after string) (out []diffLine) {
 	return out
 }
 
-// cut returns the first characters of a text on one line.
+// cut puts text on a single line and truncates it to the given number of characters.
 func cut(text string, most int) string {
 	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) <= most {

@@ -13,19 +13,19 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// wordFiles holds the translations: words/LANGUAGE/AREA.json, keyed by the English text. The English texts are where
-// they are used. A text with a number has a singular and a plural form: "{{n}} subscriber|{{n}} subscribers".
+// wordFiles holds the translations: words/LANGUAGE/AREA.json, keyed by the English text, which is in the code and
+// templates. A text with a number has a singular and a plural form: "{{n}} subscriber|{{n}} subscribers".
 //
 //go:embed words
 var wordFiles embed.FS
 
 var words = sync.OnceValue(readWords)
 
-// doctorWords is the suffix of the files with doctor's texts, and of their keys in words.
+// doctorWords is the suffix of files with doctor's texts, and of their keys in words.
 const doctorWords = "/doctor.json"
 
-// languages lists the languages of the console. English needs no file. Other languages have texts only for the account
-// page, the page for approvals and their layout (shared.json), which people outside the console see, too.
+// languages lists the console's languages. English needs no file. Other languages exist only for the account page, the
+// approval page and their layout (shared.json), which people outside the console also see.
 var languages = []string{"en", "de"}
 
 func readWords() map[string]map[string]string {
@@ -35,7 +35,7 @@ func readWords() map[string]map[string]string {
 			return err
 		}
 		lang := strings.Split(path, "/")[1]
-		if strings.HasSuffix(path, doctorWords) { // separate, because errors share some of its formats
+		if strings.HasSuffix(path, doctorWords) { // separate, because errors have some of the same formats
 			lang += doctorWords
 		}
 		if all[lang] == nil {
@@ -68,7 +68,7 @@ func languageOf(c *web.Call) string {
 	return languages[0]
 }
 
-// T returns a text in the page's language with its placeholders replaced. pairs are alternating names and values.
+// T translates text to the page's language and replaces its placeholders. pairs contains alternating names and values.
 func (p *Page) T(text string, pairs ...any) string {
 	if other := words()[p.Lang][text]; other != "" {
 		text = other
@@ -76,7 +76,7 @@ func (p *Page) T(text string, pairs ...any) string {
 	return fillIn(text, pairs...)
 }
 
-// N is like T for a text with a number, which replaces {{n}}.
+// N is like T, but chooses the singular or plural form for n, which also replaces {{n}}.
 func (p *Page) N(text string, n int64, pairs ...any) string {
 	if other := words()[p.Lang][text]; other != "" {
 		text = other
@@ -101,7 +101,7 @@ func fillIn(text string, pairs ...any) string {
 	return core.Placeholders(names...).Replace(text)
 }
 
-// notices holds the messages about completed actions, keyed by the word in the query.
+// notices maps keys in the page's query to messages about completed actions.
 var notices = map[string]string{
 	"saved":              "Changes saved",
 	"list-created":       "List created",

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// zoneNames holds the names of the offered time zones, one per line. They are UTC and the zones in zone.tab of the IANA
-// database, which has at least one per country. Other names in that database are accepted, too.
+// zoneNames holds the time zones that pages offer, one per line: UTC and the zones in zone.tab of the IANA database,
+// which has at least one per country. Other names in that database are accepted, too.
 //
 //go:embed zones.txt
 var zoneNames string
