@@ -9,8 +9,8 @@ import (
 	"newsletterd/core"
 )
 
-// Access is the rule for who may call a route. The zero Access is invalid: New returns an error for a route without a
-// rule.
+// Access is the rule that decides who may call a route. The zero Access is invalid: New returns an error for a route
+// without a rule.
 type Access struct{ *access }
 
 type access struct {

@@ -20,7 +20,7 @@ func Form[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(formBody, MaxForm, fn)
 }
 
-// Values returns an endpoint whose body is a form with arbitrary field names.
+// Values returns an endpoint whose body is a form with any field names.
 func Values[Out any](fn func(*Call, map[string]string) (Out, error)) Endpoint {
 	p := newPlan(reflect.TypeFor[struct{}](), formBody)
 	return answering(formBody, p, MaxForm, reflect.TypeFor[Out](), func(c *Call) (any, error) {
@@ -43,7 +43,7 @@ func Query[In, Out any](fn func(*Call, In) (Out, error)) Endpoint {
 	return typed(noBody, 0, fn)
 }
 
-// Path returns an endpoint whose only input is the UUID in the path parameter :id.
+// Path returns an endpoint whose only input is the :id in its path, a UUID.
 func Path[Out any](fn func(*Call, string) (Out, error)) Endpoint {
 	return Get(func(c *Call) (Out, error) { return fn(c, c.ID()) })
 }

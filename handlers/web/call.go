@@ -72,14 +72,14 @@ func (c *Call) ID() string {
 // Header returns the response's header.
 func (c *Call) Header() http.Header { return c.w.Header() }
 
-// UserAgent returns the request's User-Agent header, cut to 255 bytes.
+// UserAgent returns the request's User-Agent header, truncated to 255 bytes.
 func (c *Call) UserAgent() string {
 	ua := strings.ToValidUTF8(c.Request.UserAgent(), "")
 	return ua[:min(len(ua), 255)]
 }
 
-// Value returns the value that Keep stored for key. For db.OriginKey it returns the request's origin address, and for
-// db.ClientKey the client that the user acts through.
+// Value implements context.Context. It returns the value that Keep stored for key. For db.OriginKey it returns the
+// request's origin address, and for db.ClientKey the client through which the user acts.
 func (c *Call) Value(key any) any {
 	switch key {
 	case db.OriginKey{}:

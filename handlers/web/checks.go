@@ -29,5 +29,5 @@ func CheckText(field, text string) error {
 	return nil
 }
 
-// Truncate returns s cut to at most n bytes.
+// Truncate returns at most the first n bytes of s.
 func Truncate(s string, n int) string { return s[:min(len(s), n)] }

@@ -226,8 +226,8 @@ func decodeSlice(elem decoder) func(*scanner, reflect.Value, *field) error {
 	}
 }
 
-// onField prepends a field's name to the path in an error. If the error names no field yet, it also prepends the name
-// to the message.
+// onField prepends name to the field path in an error. If the error has no field path yet, it also prepends name to the
+// message.
 func onField(err error, name string) error {
 	e, ok := errors.AsType[*core.Error](err)
 	if !ok {

@@ -142,11 +142,11 @@ func (e Endpoint) DescribesFailure(status int, description string) Endpoint {
 	return e
 }
 
-// Quiet logs the endpoint's requests at level debug.
+// Quiet makes the server log the endpoint's requests at level debug.
 func (e Endpoint) Quiet() Endpoint { e = e.copied(); e.quiet = true; return e }
 
-// Or returns an endpoint that passes a request to other if when returns true for it. In the documents, both have e's
-// input.
+// Or returns an endpoint that passes a request to other if the condition when is true for it. The documents describe
+// both with e's input.
 func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 	call := e.call
 	e = e.copied()
@@ -162,10 +162,10 @@ func (e Endpoint) Or(when func(*Call) bool, other Endpoint) Endpoint {
 // BodyOptional allows requests without a JSON body. In that case, all of its fields are absent.
 func (e Endpoint) BodyOptional() Endpoint { e = e.copied(); e.bodyless = true; return e }
 
-// Created responds with 201 instead of 200.
+// Created makes the endpoint respond with 201 instead of 200.
 func (e Endpoint) Created() Endpoint { e = e.copied(); e.status = 201; return e }
 
-// Accepted responds with 202 instead of 200.
+// Accepted makes the endpoint respond with 202 instead of 200.
 func (e Endpoint) Accepted() Endpoint { e = e.copied(); e.status = 202; return e }
 
 // MaxBody sets the maximum size of the body in bytes. A larger body gets a 413 response.
@@ -181,7 +181,7 @@ func (e Endpoint) Find(f func(*Call) error) Endpoint { e = e.copied(); e.find = 
 // Missing sets the error for a path parameter that is not a UUID. It should equal the error for an unknown UUID.
 func (e Endpoint) Missing(err *core.Error) Endpoint { e = e.copied(); e.missing = err; return e }
 
-// PerAddress allows n well-formed requests from one remote address in the period per, and responds to any others with
+// PerAddress allows n well-formed requests from one remote address in each period per, and responds to any others with
 // 429. Requests from loopback are never counted.
 func (e Endpoint) PerAddress(n int, per time.Duration) Endpoint {
 	return e.Rated(NewRate(n, per))

@@ -17,7 +17,7 @@ import (
 // Dialect is the format of a route's errors.
 type Dialect byte
 
-// The dialects. Page and Console are for people, the others for API clients.
+// The dialects. Page and Console are for people, and the others for API clients.
 const (
 	Member Dialect = 'm' // {error, message, request_id}
 	Send   Dialect = 's' // {error, message, reason, request_id}; Invalid is 422
@@ -109,7 +109,7 @@ var (
 // MessageOf returns the default message for a kind of error.
 func MessageOf(kind core.Kind) string { return kinds[kind].message }
 
-// notFound returns the error for a path parameter that can't be an id.
+// notFound returns the error for a path parameter that isn't a valid id.
 func (c *Call) notFound() error {
 	if c.route.Do.missing != nil {
 		return c.route.Do.missing

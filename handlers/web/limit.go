@@ -159,8 +159,8 @@ func (c *Call) hold(ctx context.Context, size int64) error {
 	return nil
 }
 
-// largeBodies holds buffers that a body has outgrown, indexed by the bit length of their size. Reusing them reduces
-// garbage when bodies arrive concurrently.
+// largeBodies holds buffers for reuse after a body has outgrown them, indexed by the bit length of their size. Reuse
+// reduces garbage when bodies arrive concurrently.
 var largeBodies [32]sync.Pool
 
 func newBody(size int64) []byte {

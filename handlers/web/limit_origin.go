@@ -96,7 +96,7 @@ func (l *OriginLimits) Check(c *Call, known bool) error {
 	return err
 }
 
-// originKey returns AddressKey, or the loopback address for callers on this machine.
+// originKey returns AddressKey as a string. For callers on this machine, it returns the loopback address.
 func originKey(a netip.Addr) string {
 	if key := AddressKey(a); key.IsValid() {
 		return key.String()

@@ -138,7 +138,7 @@ func (h *Handler) logRequest(c *Call, took time.Duration) {
 	h.log.LogAttrs(c, level, "request", attrs...)
 }
 
-// The values of [Options.ClientAddresses].
+// Values of [Options.ClientAddresses].
 const (
 	AddressesNone     = "none"
 	AddressesFailures = "failures" // failed sign-ins and requests over a limit

@@ -46,8 +46,8 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Explain converts an error from processing the body. If the connection failed, it returns BodyError of that failure.
-// A *core.Error is returned unchanged.
+// Explain converts an error that occurred while processing the body. If the connection failed, it returns BodyError of
+// that failure. A *core.Error is returned unchanged.
 func (a *arriving) Explain(err error) error {
 	if _, ours := errors.AsType[*core.Error](err); ours {
 		return err
@@ -58,7 +58,8 @@ func (a *arriving) Explain(err error) error {
 	return err
 }
 
-// ReadParts reads a multipart body (RFC 7578) with text fields and one part "file".
+// ReadParts reads a multipart body (RFC 7578). It calls file for the part named "file", and field for every other part,
+// a text field.
 func ReadParts(body io.Reader, boundary string, file func(*multipart.Part) error, field func(name, text string) error) error {
 	bad := func(err error) error {
 		return core.Invalidf("", "The body is not valid multipart/form-data. Check the boundary in "+

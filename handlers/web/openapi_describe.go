@@ -27,7 +27,7 @@ func (names *describer) declare(v any, tag string) {
 	names.put(t, inputSchema(fieldsOf(t, tag), names))
 }
 
-// words returns the description of the route: who may call it, and its limits.
+// words returns the route's description for the documents: who may call it, and its limits.
 func (r *Route) words() string {
 	out := []string{"Access: " + accessWords(r.Who) + "."}
 	if p, ok := core.PermissionFor(r.Who.action); ok {
@@ -45,7 +45,7 @@ func (r *Route) words() string {
 	return strings.Join(out, " ")
 }
 
-// scopeWords describes what clients can do with a scope.
+// scopeWords maps scopes to descriptions of what clients with the scope can do.
 var scopeWords = map[string]string{
 	core.ScopeListRead:    ", which can read subscriptions",
 	core.ScopeEventsWrite: ", which can add and unsubscribe people",
@@ -121,7 +121,7 @@ func (names *describer) tagObjects(tags []string) []obj {
 	return out
 }
 
-// failureWords holds the description of each status, with the error code that most endpoints use for it.
+// failureWords maps statuses to descriptions, with the error code that most endpoints use for the status.
 var failureWords = map[int]struct{ code, message, words string }{
 	400: {
 		"invalid_request", "email is missing.",
@@ -170,7 +170,7 @@ var failureWords = map[int]struct{ code, message, words string }{
 	},
 }
 
-// oauthCodes holds the RFC 6749 error codes that differ from those in failureWords.
+// oauthCodes maps statuses to RFC 6749 error codes, where these differ from failureWords.
 var oauthCodes = map[int]string{400: "invalid_grant", 401: "invalid_client", 503: "temporarily_unavailable"}
 
 // failure returns a reference to the response for a status, which all of the dialect's operations share.

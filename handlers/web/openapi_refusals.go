@@ -54,7 +54,7 @@ func (r *Route) allRefusals() []Refusal {
 	return slices.DeleteFunc(out, func(one Refusal) bool { return !known[StatusOf(r.Dialect, one.Kind)] })
 }
 
-// headerRefusals holds the refusals of operations that read a header.
+// headerRefusals maps headers to the refusals of operations that read the header.
 var headerRefusals = map[string][]Refusal{
 	"If-Match": {
 		{

@@ -109,7 +109,7 @@ func wrongRules(conditions, tests obj) []obj {
 	return append(wrong, obj{"required": []string{"field", "poll"}})
 }
 
-// ruleWords holds descriptions of the conditions and tests in a rule.
+// ruleWords maps the conditions and tests in a rule to their descriptions.
 var ruleWords = map[string]string{
 	"all":          "Matches subscribers who match every one of these conditions",
 	"any":          "Matches subscribers who match at least one of these conditions",

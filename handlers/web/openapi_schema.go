@@ -204,7 +204,7 @@ func (names *describer) put(t reflect.Type, s obj) obj {
 	return obj{"$ref": schemaRef + name}
 }
 
-// bodySchema returns the schema of a request's body, with limits in addition to its type's.
+// bodySchema returns the schema for a request's body. limits are added to those of the body's type.
 func (e *Endpoint) bodySchema(names *describer, limits obj) obj {
 	if len(e.bodies) > 0 {
 		forms := make([]obj, len(e.bodies))

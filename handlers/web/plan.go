@@ -151,7 +151,7 @@ func isText(t reflect.Type) bool {
 	return false
 }
 
-// check validates a string against the field's tags and returns its normal form.
+// check validates a string against the field's tags and returns it in normal form.
 func (f *field) check(s string) (string, error) {
 	if f.uuid {
 		id, ok := core.ParseID(s)

@@ -22,7 +22,7 @@ func OnlyByteRanges(h http.Header) {
 	h.Set("Range", "bytes="+ranges)
 }
 
-// RangeWriter is an http.ResponseWriter for http.ServeContent.
+// RangeWriter is an http.ResponseWriter that corrects the headers that http.ServeContent sets on errors.
 type RangeWriter struct{ http.ResponseWriter }
 
 // WriteHeader sets the headers of an error response, because http.ServeContent removes them or leaves the file's

@@ -11,8 +11,8 @@ import (
 // them.
 const refusalsLogged = 10
 
-// refusals limits the log lines of refused requests. Otherwise, a flood of requests that is refused to protect the disk
-// would fill it with log lines. The zero value is ready to use. It is safe for concurrent use.
+// refusals limits the number of log lines about refused requests. Requests that are refused to protect the disk must
+// not fill it with log lines. The zero value is ready to use. It is safe for concurrent use.
 type refusals struct {
 	mu       sync.Mutex
 	byStatus map[int]*refusalCount
@@ -24,8 +24,8 @@ type refusalCount struct {
 	leftOut int64 // since the last line
 }
 
-// admit reports whether a request with a response status is logged, and how many requests with that status were
-// omitted since the last log line.
+// admit reports whether to log a request with this response status, and how many such requests were left out since the
+// last log line.
 func (r *refusals) admit(status int, now core.Instant) (leftOut int64, ok bool) {
 	if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable && status != statusGone {
 		return 0, true

@@ -27,7 +27,7 @@ type Redirect struct {
 	URL    string
 }
 
-// Text is a response with its own media type.
+// Text is a response with a media type of its own.
 type Text struct {
 	Type string
 	Body []byte
@@ -56,7 +56,7 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

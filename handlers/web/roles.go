@@ -2,9 +2,9 @@ package web
 
 import "newsletterd/core"
 
-// Subscription accepts tokens with the scope email, for the subscriptions of the user's own address, and tokens with
-// the scope manage. A client's token reaches only lists of the client's own tenant, so a client without a tenant sees
-// no lists.
+// Subscription accepts tokens with the scope email, for subscriptions of the user's own address, and tokens with the
+// scope manage. A client's token gives access only to lists of the client's tenant, so clients without a tenant see no
+// lists.
 func Subscription(manage string) Access {
 	return BearerOf(core.ScopeEmail, manage).And(func(c *Call) error {
 		if !c.Caller.FirstParty && c.Caller.ClientTenant == core.TenantNone {
@@ -28,7 +28,7 @@ func Admin(action core.Action) Access {
 // Sending accepts tokens with the scope send whose caller may perform the action for at least one tenant.
 func Sending(action core.Action) Access { return Bearer(core.ScopeSend).For(action) }
 
-// Sent is like Sending for operations that change something but don't send email. It also accepts the scope admin.
+// Sent is like Sending, for operations that change something but don't send email. It also accepts the scope admin.
 func Sent(action core.Action) Access {
 	return BearerOf(core.ScopeSend, core.ScopeAdmin).For(action)
 }

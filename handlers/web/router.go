@@ -116,7 +116,7 @@ type catcher struct {
 	route *Route
 }
 
-// exact finds the route for a method and an escaped path as it was sent.
+// exact returns the route for a method and an escaped path as sent by the client, and the path's parameters.
 func (t *router) exact(method, path string) (*Route, []param) {
 	if methods, ok := t.literal[path]; ok {
 		return methods[method], nil
@@ -138,7 +138,7 @@ func (t *router) exact(method, path string) (*Route, []param) {
 	return c.route, values
 }
 
-// Find returns the route for a method and an escaped path as it was sent, or nil if there is none.
+// Find returns the route for a method and an escaped path as sent by the client, or nil if there is none.
 func (h *Handler) Find(method, path string) *Route {
 	r, _ := h.router.find(method, path)
 	return r
@@ -213,7 +213,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve runs the checks in order and then the endpoint.
+// serve runs the checks in order, and then the endpoint.
 func (c *Call) serve() error {
 	if err := c.admit(); err != nil {
 		return err

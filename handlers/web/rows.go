@@ -10,7 +10,7 @@ func Refused(field, when string) Refusal {
 	return Refusal{Kind: core.Invalid, Field: field, When: when}
 }
 
-// Coded is like Refused with a specific code.
+// Coded is like Refused, with a specific error code.
 func Coded(code, field, when string) Refusal {
 	return Refusal{Kind: core.Invalid, Code: code, Field: field, When: when}
 }
@@ -18,12 +18,12 @@ func Coded(code, field, when string) Refusal {
 // Clash returns the refusal for a request that conflicts with the current state.
 func Clash(when string) Refusal { return Refusal{Kind: core.Conflict, When: when} }
 
-// Clashing is like Clash with a specific code and a field.
+// Clashing is like Clash, with a specific error code and a field.
 func Clashing(code, field, when string) Refusal {
 	return Refusal{Kind: core.Conflict, Code: code, Field: field, When: when}
 }
 
-// The refusals that several operations have in common.
+// Refusals that several operations have in common.
 var (
 	TenantNamed = Refused("tenant_id", "Required if the caller has access to several tenants")
 	FixedID     = Refused("id", "This field can't be changed")

@@ -13,8 +13,8 @@ import (
 	"newsletterd/store"
 )
 
-// Lifetimes of browser data. A user stays signed in for at most auth.BrowserTTL. That limit is stored in the
-// session's data and in the row of the browser.
+// Lifetimes of browser data. A user stays signed in for at most auth.BrowserTTL, which is stored in the session's data
+// and in the browser's row.
 const (
 	SessionIdle  = 12 * time.Hour  // without requests, the session ends
 	sessionTouch = 5 * time.Minute // minimum time between extensions of a session
@@ -74,7 +74,7 @@ func (c *Call) Cookie(name string) string {
 	return k.Value
 }
 
-// CrossSite returns an error if another site caused the request. The configured origin counts as this site, whatever
+// CrossSite returns an error if another site caused the request. The configured origin counts as this site, whichever
 // Host header a proxy passes on.
 func (c *Call) CrossSite() error {
 	if err := c.frame.crossOrigin.Check(c.Request); err != nil {
@@ -206,7 +206,7 @@ func requestHash(q url.Values) []byte {
 	return sum[:]
 }
 
-// Visited wraps a page's function. It loads the session and refuses forms from other sites.
+// Visited returns a function that calls Visit before fn, the function of a page.
 func Visited[In any](fn func(*Call, In) (HTML, error)) func(*Call, In) (HTML, error) {
 	return func(c *Call, in In) (HTML, error) {
 		if err := c.Visit(); err != nil {

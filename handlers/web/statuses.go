@@ -66,7 +66,7 @@ type RouteInfo struct {
 	Refusals               []Refusal    // in addition to the schemas, without those of the frame
 }
 
-// Info returns the description of the route.
+// Info returns a description of the route.
 func (r *Route) Info() RouteInfo {
 	return RouteInfo{
 		TakesToken: r.Who.bearer, NeedsToken: r.Who.bearer && !r.Who.option, Signed: r.Who.signed, Proved: r.Who.proof != nil,

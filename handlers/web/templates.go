@@ -18,8 +18,7 @@ type Templates struct {
 	pages map[string]func() (*template.Template, error)
 }
 
-// NewTemplates returns the pages in a folder. shared are the names of the files that all pages include, with the layout
-// first.
+// NewTemplates returns the pages in a folder. shared lists the files that all pages include, starting with the layout.
 func NewTemplates(files fs.FS, folder string, functions template.FuncMap, shared ...string) *Templates {
 	t := &Templates{pages: map[string]func() (*template.Template, error){}}
 	paths, isShared := make([]string, len(shared)), map[string]bool{}

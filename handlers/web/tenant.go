@@ -28,10 +28,10 @@ func TheTenant(c *Call, named string) (string, error) {
 		"you mean.")
 }
 
-// Actor returns the name of the caller for the audit log.
+// Actor returns the caller's name in the audit log.
 func Actor(c *Call) string { return ActorOf(c.Caller) }
 
-// ActorOf returns the name of a caller for the audit log.
+// ActorOf returns a caller's name in the audit log.
 func ActorOf(caller core.Caller) string {
 	if caller.UserID != "" {
 		return core.UserActor(caller.UserID)
@@ -64,7 +64,7 @@ type TenantFilter struct {
 	TenantID string `query:"tenant_id"`
 }
 
-// TenantsFor returns the tenants whose records a list contains.
+// TenantsFor returns the tenants whose records a list contains. If all is true, it contains the records of all tenants.
 func TenantsFor(c *Call, f TenantFilter) (tenants []string, all bool, err error) {
 	if f.TenantID == "" {
 		tenants, all = c.Caller.TenantsWith(c.Action())
@@ -84,7 +84,7 @@ func PageFor[T any](c *Call, f TenantFilter, page core.Page,
 	return read(c, tenants, all, page)
 }
 
-// RowsOf converts records to response rows.
+// RowsOf converts records to response rows with row.
 func RowsOf[T, R any](records []T, row func(*T) R) []R {
 	rows := make([]R, len(records))
 	for i := range records {
@@ -159,7 +159,8 @@ func RemoteOf(c *Call) string {
 	return c.Remote.String()
 }
 
-// OneTenant is like TheTenant for records that always belong to one tenant.
+// OneTenant is like TheTenant, for records that always belong to a tenant. It never returns core.TenantNone without an
+// error.
 func OneTenant(c *Call, named string) (string, error) {
 	tenant, err := TheTenant(c, named)
 	if err == nil && tenant == core.TenantNone {
