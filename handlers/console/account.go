@@ -84,7 +84,7 @@ func (p *Page) KeepsOwn() (bool, error) {
 	return false, nil
 }
 
-// welcome tells a visitor without a role what to do next.
+// welcome shows a visitor without a role what to do next.
 func (o *Console) welcome(p *Page) (web.HTML, error) {
 	title := p.T("Welcome")
 	if u := &p.Who.User; u.Name != "" && u.Name != core.DefaultName(u.ID) {

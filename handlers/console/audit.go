@@ -15,7 +15,7 @@ type auditLine struct {
 	Fields   []auditField
 }
 
-// auditData is the data of the audit log page, in addition to the data of all settings pages.
+// auditData holds the data for the audit log page, in addition to the data of all settings pages.
 type auditData struct {
 	Lines              []auditLine
 	Areas, People      []option

@@ -59,7 +59,7 @@ var auditSwitches = []string{
 	"first_few", "no_tracking", "require_mailed_proof", "sync_removes_absent", "totals_only", "tracking_consent",
 }
 
-// auditFields returns the fields that an entry changes, sorted by name.
+// auditFields returns the changed fields in an entry, sorted by name.
 func (p *Page) auditFields(e *core.AuditEntry) (fields []auditField) {
 	var all map[string]core.AuditChange
 	if json.Unmarshal([]byte(e.Changes), &all) != nil {

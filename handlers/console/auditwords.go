@@ -149,7 +149,7 @@ var auditSentences = map[string]string{
 	"webhook-endpoint.update":     "{{who}} edited the webhook {{what}}.",
 }
 
-// auditAreas lists the nouns of actions in a tenant's audit log, in navigation order.
+// auditAreas lists the kinds of record in a tenant's audit log, in navigation order.
 var auditAreas = []option{
 	{"campaign", "Campaigns"},
 	{"job", "Sends"},
@@ -222,7 +222,7 @@ func archiveChange(e *core.AuditEntry) (shown, alone bool) {
 	return is.After == core.ArchiveShown, alone
 }
 
-// auditActor returns an entry's actor.
+// auditActor returns the actor of an entry, with a link to the actor's other entries.
 func (p *Page) auditActor(e *core.AuditEntry) auditPart {
 	kind, account, _ := strings.Cut(e.Actor, ":")
 	to := p.Path("settings", "audit") + "?" + url.Values{"actor": {e.Actor}}.Encode()

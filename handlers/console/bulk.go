@@ -116,7 +116,7 @@ func (p *Page) askTag(act string) (q tagChoice, err error) {
 	return q, err
 }
 
-// newTag is the input for the name of a new tag.
+// newTag is the form field for the name of a new tag.
 const newTag = "new_tag"
 
 // bulkTag is the tag for a bulk action.
@@ -209,7 +209,7 @@ func (o *Console) bulkActions(p *Page) (web.HTML, error) {
 	return p.Show("bulk-actions", View{Title: p.T("Bulk actions"), Within: p.withinBulk()[:1], Data: &d})
 }
 
-// newBulkData is the Data of templates/new-bulk.html.
+// newBulkData holds the data for templates/new-bulk.html.
 type newBulkData struct {
 	Segment core.Segment
 	Lists   []option
@@ -341,7 +341,7 @@ func (p *Page) startBulk(d *newBulkData, v *View) (to string, err error) {
 	return p.Path("bulk", a.ID), nil
 }
 
-// bulkActionData is the Data of templates/bulk-action.html.
+// bulkActionData holds the data for templates/bulk-action.html.
 type bulkActionData struct {
 	core.BulkAction
 	Live bool

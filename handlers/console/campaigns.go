@@ -96,7 +96,7 @@ func (p *Page) RowBadge(c *campaignRow) Badge {
 	return p.CampaignBadge(c.State)
 }
 
-// campaignRows returns rows for campaigns. It reads the results of all campaigns together.
+// campaignRows returns table rows for campaigns. It reads the results of all campaigns at the same time.
 func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err error) {
 	var sent []string
 	for i := range found {
@@ -129,7 +129,7 @@ func (p *Page) campaignRows(found []core.CampaignView) (rows []campaignRow, err 
 	return rows, nil
 }
 
-// Limits of jobsByCampaign.
+// Limits for jobsByCampaign.
 const (
 	jobsPage     = 100 // number of jobs per page of the API
 	jobsPageMost = 5   // maximum number of pages; a campaign with more retries shows the results of the newest
@@ -259,7 +259,7 @@ type listChoice struct {
 	On, Out bool // whether its subscribers are recipients, or are excluded
 }
 
-// lists reads the tenant's lists and marks those that a campaign uses.
+// lists reads the tenant's lists and marks the ones used by a campaign.
 func (p *Page) lists(c *campaignPage) ([]listChoice, error) {
 	var found []listChoice
 	_, err := p.Get("/api/admin/newsletter-lists", p.ofTenant("limit", strconv.Itoa(maxOverviewLists)), &found)

@@ -22,7 +22,7 @@ func (o *Console) clientRoutes(t *web.Table) {
 
 const apiClients = "/api/admin/oauth-clients"
 
-// clientsData is the data of the API clients page.
+// clientsData holds the data for the API clients page.
 type clientsData struct {
 	Clients []core.Client
 	Scopes  []scopeChoice
@@ -191,7 +191,7 @@ func (p *Page) disableClient() error {
 // ClientOrigin describes who created an API client and when.
 func (p *Page) ClientOrigin(c core.Client) string { return p.Origin(c.CreatedByName, c.CreatedAt) }
 
-// Origin describes who created a record and when. An empty name means that the creator is unknown.
+// Origin describes who created a record and when. An empty who means that the creator is unknown.
 func (p *Page) Origin(who string, at core.Instant) string {
 	if who == "" {
 		return p.T("Created on {{day}}", "day", p.Date(at))

@@ -15,7 +15,7 @@ func (o *Console) compareRoutes(t *web.Table) {
 		"The console: whether two sources produce the same email")
 }
 
-// compared holds two sources of one kind: the original, and the visual editor's version of it.
+// compared holds two sources of the same kind: the original, and the visual editor's version of it.
 type compared struct {
 	Kind   string `json:"kind"`
 	Before string `json:"before"`

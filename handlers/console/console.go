@@ -123,7 +123,7 @@ func (o *Console) getFile(t *web.Table, path string, action core.Action, fn hand
 	t.Add("GET", Path+"/:tenant"+path, visitor(action), web.Console, streaming(o.visited(action, fn)), summary)
 }
 
-// fileData is the Data of templates/file.html.
+// fileData holds the data for templates/file.html.
 type fileData struct {
 	File, Back string // URLs of the file and of the page before
 	Person     bool   // whether the file has the data of one person

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// correctionData is the Data of templates/correction.html.
+// correctionData holds the data for templates/correction.html.
 type correctionData struct {
 	Campaign              *campaignPage
 	Subject, Source, Text string

@@ -67,7 +67,7 @@ func (o *Console) showCampaign(p *Page) (web.HTML, error) {
 	return o.editor(p, c, nil)
 }
 
-// editorData is the Data of templates/editor.html.
+// editorData holds the data for templates/editor.html.
 type editorData struct {
 	*campaignPage
 	Lists     []listChoice
@@ -224,7 +224,7 @@ func (p *Page) inboxOf(c *campaignPage) (in inbox, looks string) {
 	return in, string(shown.Looks)
 }
 
-// look fills in the editor's data about the email: inbox, checks and audience.
+// look sets the editor's data about the email: inbox, checks and audience.
 func (p *Page) look(d *editorData) error {
 	d.SavedAt = p.T("Saved {{when}}", "when", p.When(d.UpdatedAt))
 	var err error
@@ -299,7 +299,7 @@ func changeOf(form map[string]string, c *campaignPage) map[string]any {
 	return out
 }
 
-// ticked returns the ids whose checkboxes are checked: first those in before, in that order, then the others.
+// ticked returns the ids whose checkboxes are checked. Those in before come first, in that order.
 func ticked(form map[string]string, prefix string, before []string) []string {
 	ids := []string{}
 	for _, id := range before {
@@ -405,7 +405,7 @@ func (p *Page) ours(c *campaignPage) bool {
 	})
 }
 
-// clone returns a copy that doesn't share the data that overlay changes.
+// clone returns a copy that overlay can change without affecting the original.
 func (c *campaignPage) clone() *campaignPage {
 	out := *c
 	for _, ids := range []*[]string{

@@ -86,7 +86,7 @@ func (p *Page) eventTypes() []option {
 	}
 }
 
-// endpointsData is the data of the webhook pages.
+// endpointsData holds the data for the webhook pages.
 type endpointsData struct {
 	Receivers []receiver
 	One       receiver

@@ -1,6 +1,6 @@
 package console
 
-// faultsOfFields pairs API messages that start with a field name with plain-language texts.
+// faultsOfFields pairs API messages that start with a field name with plain-language versions.
 var faultsOfFields = []string{
 	"access and owner can't both be set. Leave one of them out.",
 	"You can filter by access or by owner, but not by both. Remove one of the filters.",

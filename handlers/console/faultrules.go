@@ -1,7 +1,7 @@
 package console
 
-// faultsOfRules pairs API messages about segment rules with plain-language texts. These leave out the condition's path,
-// because the page marks the condition.
+// faultsOfRules pairs API messages about segment rules with plain-language versions. These leave out the condition's
+// path, because the page marks the condition.
 var faultsOfRules = []string{
 	"%s has %d conditions, but at most %d are allowed. Remove some.",
 	"A segment can have at most {{3}} conditions. Remove some.",

@@ -179,7 +179,7 @@ func (p *Page) stateText(word string) string {
 	return word
 }
 
-// asSaid is a value that every fmt verb prints unchanged.
+// asSaid is a string that every fmt verb prints unchanged.
 type asSaid string
 
 func (s asSaid) Format(w fmt.State, verb rune) {

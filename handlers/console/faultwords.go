@@ -2,11 +2,11 @@ package console
 
 import "slices"
 
-// plainFaults maps the formats of API messages to texts for people who fill in a form. These texts mention neither API
+// plainFaults maps the formats of API messages to versions for people who fill in a form. These mention neither API
 // fields nor request bodies. {{1}} is the first value. A message without an entry is shown unchanged.
 var plainFaults = inTurn(slices.Concat(faultSentences, faultsOfFields, faultsOfRules)...)
 
-// faultSentences pairs API messages that start with a word or a value with plain-language texts.
+// faultSentences pairs API messages that start with a word or a value with plain-language versions.
 var faultSentences = []string{
 	"%q can't be used as a sender. Use a plain email address.",
 	"“{{1}}” can't be used as a sender. Enter a plain email address.",

@@ -156,7 +156,7 @@ func (p *Page) sayField(of *campaignPage, f *core.CampaignFinding, fields []core
 	return "", "", false
 }
 
-// labelOf returns the page's label for a subscriber field.
+// labelOf returns the label of a subscriber field.
 func (p *Page) labelOf(c *core.FieldCoverage) string {
 	if c.Label != "" {
 		return c.Label

@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// findingTexts maps finding codes to texts for authors. If the API's message contains more, the page adds it on a
+// findingTexts maps finding codes to messages for authors. If the API's message contains more, the page adds it on a
 // second line.
 var findingTexts = map[string]string{
 	"does_not_compile": "The text has a syntax error.",
@@ -59,7 +59,7 @@ var findingTexts = map[string]string{
 	"dns_unanswered": "Your domain couldn't be checked, because a DNS lookup failed. Try again later.",
 }
 
-// FindingText returns the text for a finding.
+// FindingText returns the message for a finding.
 func (p *Page) FindingText(f core.CampaignFinding) string {
 	if f.Message == noURL {
 		return p.T("A link or button has no URL. Enter one, or remove the link.")
@@ -102,7 +102,7 @@ func hintsAtAPI(f *core.CampaignFinding) bool {
 		f.Code == "postal_address_missing" && f.Where.Field == ""
 }
 
-// matter is a finding in the form that the page shows: a text with details and a link for fixing it.
+// matter is a finding in the form that the page shows, with details and a link for fixing it.
 type matter struct {
 	Text, Detail, Advice string
 	Line                 int      // line number, only for HTML, because other editors show no lines

@@ -13,7 +13,7 @@ import (
 // silenceMonths lists the periods of inactivity in months that a page offers.
 var silenceMonths = []int{12, 6, 3}
 
-// hygieneData is the data of the hygiene page, besides the list.
+// hygieneData holds the data for the hygiene page, besides the list.
 type hygieneData struct {
 	core.Hygiene
 

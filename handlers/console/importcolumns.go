@@ -27,7 +27,7 @@ type importColumn struct {
 	First   bool // whether this is the first wrong column
 }
 
-// keepColumn is the value of a column that is imported as its name suggests.
+// keepColumn is the choice to import a column as its name suggests.
 const keepColumn = "*"
 
 // readColumn sets the choices for a column. They depend only on its name, so they are the same before and after a dry
@@ -275,7 +275,8 @@ func ownName(column string) string {
 	return column
 }
 
-// useText describes a column whose name has a special meaning, or returns an empty string.
+// useText describes the use of a column whose name has a special meaning. For other columns, it returns an empty
+// string.
 func (p *Page) useText(c *importColumn) string {
 	switch c.ByName.Use {
 	case "status":

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// agreedSuppress is the answer that no one in the file may be emailed.
+// agreedSuppress is the answer that no one in the file may be emailed, so that all addresses are suppressed.
 const agreedSuppress = "suppress"
 
-// agreedLeft is the answer if no one in the file is a subscriber.
+// agreedLeft is the answer that no one in the file is a subscriber.
 const agreedLeft = "left"
 
 // statusColumn and tagsColumn are the mappings of columns with the subscription status and with tags.

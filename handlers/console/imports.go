@@ -96,7 +96,7 @@ func (p *Page) withinImports() []Link {
 	return []Link{{p.T("People"), p.Path("people")}, {p.T("Imports"), p.Path("imports")}}
 }
 
-// importData is the Data of templates/import.html.
+// importData holds the data for templates/import.html.
 type importData struct {
 	core.ImportJob
 	Rows    int64          `json:"rows"`

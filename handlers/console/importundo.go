@@ -7,14 +7,14 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// undoData is the Data of templates/undo-import.html.
+// undoData holds the data for templates/undo-import.html.
 type undoData struct {
 	core.ImportJob
 
 	Rows   []plannedRow
 	Issues bool // whether posts from the file are in the archive
 	Remove bool // whether the undo removes people
-	// people whose replaced values were not stored: there were too many, or the version was too old
+	// number of people whose replaced values weren't stored, because there were too many or the version was too old
 	Unkept int64
 }
 

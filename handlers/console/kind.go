@@ -19,7 +19,7 @@ func (o *Console) kindRoutes(t *web.Table) {
 		"The console: convert a campaign to HTML or back to Markdown")
 }
 
-// kindData is the Data of templates/kind.html.
+// kindData holds the data for templates/kind.html.
 type kindData struct {
 	Campaign *campaignPage
 	To       string

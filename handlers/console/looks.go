@@ -31,7 +31,7 @@ func (o *Console) fileForm(t *web.Table, path string, action core.Action, fn han
 		web.Stream(func(c *web.Call, _ struct{}) (web.HTML, error) { return do(c) }), summary)
 }
 
-// picturesData is the Data of templates/looks.html.
+// picturesData holds the data for templates/looks.html.
 type picturesData struct {
 	Pictures []core.MediaView
 	Text     string // search text
@@ -81,7 +81,7 @@ func (o *Console) addPicture(p *Page) (web.HTML, error) {
 	return p.Redirect(p.Path("looks", "pictures", made.ID), notice)
 }
 
-// pictureData is the Data of templates/picture.html.
+// pictureData holds the data for templates/picture.html.
 type pictureData struct {
 	core.MediaView
 	InUse bool // whether deleting it failed because it is in use

@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// mailKind is an email to subscribers whose text can be changed.
+// mailKind is an email to subscribers whose text can be customized.
 type mailKind struct {
 	Name, Title, When string
 	Own               bool // whether the text is custom
@@ -44,7 +44,7 @@ var kindOfMail = map[string]string{
 	"preferences": core.MailPreferences,
 }
 
-// wordings holds the texts of emails to subscribers: custom ones from a list or tenant, and the inherited ones.
+// wordings holds the custom texts of a list's or tenant's emails to subscribers, and the inherited ones.
 type wordings struct {
 	own      *core.MailTexts
 	general  core.MailTexts // texts of the tenant, if own holds a list's texts
@@ -62,7 +62,7 @@ func (p *Page) wordingsOfList(l *core.List) wordings {
 	}
 }
 
-// inherited returns the text that applies to an email without a custom one.
+// inherited returns the text of an email that has no custom one.
 func (p *Page) inherited(w *wordings, name string) core.MailText {
 	kind := kindOfMail[name]
 	is, general := p.console.options.MailDefault(kind, w.language), w.general.Of(kind)
@@ -125,7 +125,7 @@ func (p *Page) sentMailTexts(w *wordings) map[string]core.MailText {
 	return texts
 }
 
-// savedTexts returns the key of the notice after saving texts, one of which may have been reset.
+// savedTexts returns the key of the notice after the form was saved. It depends on whether a text was reset.
 func (p *Page) savedTexts() string {
 	if p.Form["reset"] != "" {
 		return "text-reset"

@@ -101,7 +101,7 @@ func (p *Page) showMail(mail shownMail) (web.HTML, error) {
 	return p.framed(inLight(mail.HTML))
 }
 
-// framed responds with a page for a frame.
+// framed responds with an HTML page for a frame.
 func (p *Page) framed(page string) (web.HTML, error) {
 	h := p.Header()
 	h.Set("Content-Security-Policy", previewPolicy)
@@ -139,7 +139,7 @@ func inDark(html string) string {
 	return strings.Replace(prefersDark.ReplaceAllString(html, "(min-width:0)"), `content="light dark"`, `content="dark"`, 1)
 }
 
-// textPage returns a page that shows text unchanged.
+// textPage returns an HTML page that shows text unchanged.
 func textPage(text string) string {
 	return `<!doctype html><html><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><style>` +
 		`body{margin:16px;font:14px/1.5 ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere}` +

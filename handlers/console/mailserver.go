@@ -22,7 +22,7 @@ func (o *Console) mailServerRoutes(t *web.Table) {
 	o.operatorPost(t, mailServerPath, o.setMailServer, "The console: set the mail server")
 }
 
-// ownServer is the ID of the preset for other providers' servers.
+// ownServer is the ID of the preset for any other server.
 const ownServer = "own"
 
 // preset holds the default form values for an email provider. docs/mail-server.md has the sources.
@@ -150,8 +150,8 @@ func (p *Page) providerOf(kind string) (*mailProvider, error) {
 	return &found[i], nil
 }
 
-// presetOf returns the provider whose domain a host belongs to, because a provider's hosts differ by region. For other
-// hosts, it returns the last one, which stands for other servers.
+// presetOf returns the provider to whose domain a host belongs, because a provider's hosts differ by region. For an
+// unknown host, it returns the last entry, for other servers.
 func presetOf(all []preset, host string) preset {
 	for _, one := range all {
 		labels := strings.Split(one.Host, ".")
@@ -336,7 +336,7 @@ func (p *Page) localAdvice() (advice string, mend Link) {
 		mend
 }
 
-// LocalAdvice returns the result of localAdvice, for templates.
+// LocalAdvice is like localAdvice, for templates.
 func (p *Page) LocalAdvice() matter {
 	advice, mend := p.localAdvice()
 	return matter{Advice: advice, Mend: mend}

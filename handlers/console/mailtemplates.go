@@ -27,7 +27,7 @@ func (o *Console) templateRoutes(t *web.Table) {
 // maxLayouts is the maximum number of layouts that a form offers.
 const maxLayouts = 500
 
-// templatesData is the Data of templates/mail-templates.html.
+// templatesData holds the data for templates/mail-templates.html.
 type templatesData struct {
 	Templates []core.Template // without bodies
 	Pager     pager
@@ -86,7 +86,7 @@ type placeholder struct {
 	Unknown    bool // whether no list has this field
 }
 
-// templateData is the Data of templates/mail-template.html.
+// templateData holds the data for templates/mail-template.html.
 type templateData struct {
 	core.Template
 	Layouts []option

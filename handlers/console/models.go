@@ -34,7 +34,7 @@ type modelRow struct {
 	Owner struct{ ID, Name string } `json:"owner"`
 }
 
-// modelsData is the Data of templates/models.html and templates/library.html.
+// modelsData holds the data for templates/models.html and templates/library.html.
 type modelsData struct {
 	Models   []modelRow
 	Pager    pager
@@ -145,7 +145,7 @@ func uploadState(p *Page) (any, error) {
 	return out, nil
 }
 
-// modelData is the Data of templates/model.html.
+// modelData holds the data for templates/model.html.
 type modelData struct {
 	modelRow
 	Mine   bool

@@ -11,7 +11,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// newCampaignData is the Data of templates/newcampaign.html.
+// newCampaignData holds the data for templates/newcampaign.html.
 type newCampaignData struct {
 	Name, Subject, ListID, Tracking, Start string
 

@@ -297,7 +297,7 @@ func (p *Page) findingBadge(level string) Badge {
 	return Badge{p.T("OK"), "good"}
 }
 
-// findingRow is a doctor finding in the page's language.
+// findingRow is a finding from doctor in the page's language.
 type findingRow struct {
 	Check, Text, Advice string
 	Badge               Badge
@@ -400,7 +400,7 @@ func (p *Page) SnapshotAge(at core.Instant) string {
 	}
 }
 
-// SnapshotNote describes the size of the snapshot or, if there is none, the reason.
+// SnapshotNote describes the size of the snapshot, or the reason why there is none.
 func (p *Page) SnapshotNote(path string, bytes int64) string {
 	switch {
 	case path == "":

@@ -48,7 +48,7 @@ func (p *Page) tenantNames() (map[string]string, error) {
 	return names, err
 }
 
-// queuesData is the Data of templates/queues.html.
+// queuesData holds the data for templates/queues.html.
 type queuesData struct {
 	Status systemStatus
 	Rows   []queueRow

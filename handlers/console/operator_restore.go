@@ -13,7 +13,7 @@ const (
 	apiDeletedTenants = "/api/admin/deleted-tenants"
 )
 
-// restored is the Data of templates/restored.html.
+// restored holds the data for templates/restored.html.
 type restored struct {
 	core.Restored
 	Missing []string // descriptions of what was not restored

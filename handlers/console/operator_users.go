@@ -102,7 +102,7 @@ func (o *Console) newUser(p *Page) (web.HTML, error) {
 	return p.Show("new-user", v)
 }
 
-// userData is the Data of templates/user.html.
+// userData holds the data for templates/user.html.
 type userData struct {
 	User     core.User
 	Sessions struct {
@@ -268,7 +268,7 @@ func (o *Console) allTenants(p *Page) (web.HTML, error) {
 	return p.Show("tenants", View{Title: p.T("Tenants"), Data: &d})
 }
 
-// tenantData is the Data of templates/tenant.html.
+// tenantData holds the data for templates/tenant.html.
 type tenantData struct {
 	Of                        core.Tenant
 	Second, Period, Each, Day string // limits as they were entered

@@ -74,7 +74,7 @@ func sampleValues() (out []int64) {
 // maxOverviewLists is the maximum number of lists that the overview counts.
 const maxOverviewLists = 200
 
-// overviewData is the Data of templates/overview.html.
+// overviewData holds the data for templates/overview.html.
 type overviewData struct {
 	Counts  core.ListCounts
 	Lists   int
@@ -457,7 +457,7 @@ func (p *Page) overviewState(d *overviewData) string {
 	return ""
 }
 
-// Opened returns a job's open rate as text.
+// Opened formats a job's open rate.
 func (p *Page) Opened(s *core.Stats) string {
 	switch {
 	case s.Opens == nil || !s.Opens.Measured:
@@ -468,7 +468,7 @@ func (p *Page) Opened(s *core.Stats) string {
 	return p.rate(*s.Opens.Rate)
 }
 
-// Clicked returns a job's click rate as text.
+// Clicked formats a job's click rate.
 func (p *Page) Clicked(s *core.Stats) string {
 	switch {
 	case s.Clicks == nil || !s.Clicks.Measured:

@@ -95,7 +95,7 @@ func (p *Page) agentChoices() (choices []option, names map[string]string, err er
 	return choices, names, err
 }
 
-// devicesData is the Data of templates/devices.html.
+// devicesData holds the data for templates/devices.html.
 type devicesData struct {
 	Devices []core.Device
 	Names   map[string]string // names of agents by id
@@ -144,7 +144,7 @@ func (o *Console) addDevice(p *Page) (web.HTML, error) {
 	return p.Redirect(OwnPath+"/devices", "added")
 }
 
-// deviceData is the Data of templates/device.html.
+// deviceData holds the data for templates/device.html.
 type deviceData struct {
 	core.Device
 	Agents []option
@@ -199,7 +199,7 @@ func (o *Console) changeDevice(p *Page) (web.HTML, error) {
 	return p.Redirect(here, "saved")
 }
 
-// agentsData is the Data of templates/agents.html.
+// agentsData holds the data for templates/agents.html.
 type agentsData struct {
 	Agents []core.Agent
 	Pager  pager
@@ -227,7 +227,7 @@ func (o *Console) addAgent(p *Page) (web.HTML, error) {
 	return p.Redirect(OwnPath+"/agents", "added")
 }
 
-// agentData is the Data of templates/agent.html.
+// agentData holds the data for templates/agent.html.
 type agentData struct {
 	core.Agent
 	Form filled

@@ -37,7 +37,7 @@ func (o *Console) page(c *web.Call, who core.Visitor) (*Page, error) {
 		UserID: who.User.ID, Email: who.User.Email, EmailVerified: who.User.EmailVerified, FirstParty: true,
 		Scopes: core.AllScopes, Roles: who.User.Roles, ProvedAt: longAgo,
 	}
-	// This checks only how the visitor signed in. Each operation checks whether that was recent enough.
+	// This checks only how the visitor signed in. Each operation checks whether the sign-in is recent enough.
 	proved, err := o.options.Proved(c, who, who.Browser.AuthAt)
 	if proved {
 		p.caller.ProvedAt = max(who.Browser.AuthAt, longAgo)
@@ -75,7 +75,7 @@ func (p *Page) May(action core.Action) bool { return p.caller.May(action, p.Tena
 // IsOperator reports whether the visitor is a server administrator.
 func (p *Page) IsOperator() bool { return p.caller.May(core.ActionSystemRead, core.TenantNone) }
 
-// Path returns a path below the tenant's: Path("campaigns", id) is /console/TENANT/campaigns/ID.
+// Path returns a path below the tenant's path: Path("campaigns", id) is /console/TENANT/campaigns/ID.
 func (p *Page) Path(parts ...string) string {
 	b := Path
 	if p.Tenant.ID != "" {
@@ -331,7 +331,7 @@ func (p *Page) Download(path string) error {
 	return p.download(web.Question{Method: http.MethodGet, Path: path})
 }
 
-// download is like Download, for any request.
+// download is like Download, but for any API request.
 func (p *Page) download(q web.Question) error {
 	q.Writer = p.Stream()
 	_, err := p.Ask(q)

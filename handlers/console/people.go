@@ -132,7 +132,7 @@ func readShort[Row any](p *Page, path string, q url.Values, size int, rows *[]Ro
 	return readAsked(p, web.Question{Method: http.MethodGet, Path: path}, q, size, rows)
 }
 
-// readAsked is like readShort, but adds q to any request.
+// readAsked is like readShort for the request ask, to which it adds q.
 func readAsked[Row any](p *Page, ask web.Question, q url.Values, size int, rows *[]Row) (next string, err error) {
 	path := ask.Path
 	next = p.Query("cursor")
@@ -164,7 +164,7 @@ func (p *Page) peopleState(counts core.ListCounts, lists int) string {
 	return s
 }
 
-// newPersonData is the Data of templates/new-person.html.
+// newPersonData holds the data for templates/new-person.html.
 type newPersonData struct {
 	Lists  []option
 	List   *core.CountedList // chosen list; nil: none is chosen yet

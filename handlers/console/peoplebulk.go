@@ -57,7 +57,7 @@ type chosenPerson struct {
 	Fault string // why nothing was done
 }
 
-// bulkData is the Data of templates/people-bulk.html.
+// bulkData holds the data for templates/people-bulk.html.
 type bulkData struct {
 	Act, Back, Button string
 	Warning           string

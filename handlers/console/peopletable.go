@@ -14,7 +14,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// peopleData is the Data of templates/people.html.
+// peopleData holds the data for templates/people.html.
 type peopleData struct {
 	People        []person
 	Lists, States []option

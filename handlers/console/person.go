@@ -56,7 +56,7 @@ type personBlock struct {
 	Why string `json:"-"` // the reason and who gave it, as text
 }
 
-// personData is the Data of templates/person.html.
+// personData holds the data for templates/person.html.
 type personData struct {
 	personRecord
 	Readable bool

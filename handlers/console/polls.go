@@ -20,7 +20,7 @@ func (o *Console) pollRoutes(t *web.Table) {
 	o.post(t, all, core.ActionCampaignWrite, o.savePoll, "The console: create, edit, delete or close a poll")
 }
 
-// pollsData is the Data of templates/polls.html.
+// pollsData holds the data for templates/polls.html.
 type pollsData struct {
 	*campaignPage
 	Forms []pollForm
@@ -225,7 +225,7 @@ func (p *Page) sentPoll(number int) (poll core.Poll, err error) {
 
 var pollReference = regexp.MustCompile(`(\{\{-?\s*poll(?:_url)?\.)(\d+)((?:\.\d+)?\s*-?\}\})`)
 
-// withoutPoll removes a poll from text and renumbers the polls after it.
+// withoutPoll removes a poll's placeholder from text and renumbers those of later polls.
 func withoutPoll(text string, number int) string {
 	return pollReference.ReplaceAllStringFunc(text, func(found string) string {
 		m := pollReference.FindStringSubmatch(found)

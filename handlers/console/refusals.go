@@ -7,7 +7,7 @@ import (
 	"newsletterd/core"
 )
 
-// English texts about who must act after a refusal.
+// English sentences about who must act after a refusal.
 const (
 	turnTaken    = "No more emails are sent to this address. If you know the person, ask for their new address."
 	turnAllTaken = "No more emails are sent to these addresses. If you know the people, ask for their new addresses."

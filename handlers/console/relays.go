@@ -206,7 +206,7 @@ type relayFields struct {
 	Advanced string // title of the section that contains Name
 }
 
-// labelled is a field with a unique element id, because a page has a form for each relay.
+// labelled is a field whose element id is unique on a page with several forms.
 type labelled struct {
 	field
 	of string

@@ -95,7 +95,7 @@ const watchedAfter = time.Hour
 // maxRetries is the maximum number of a campaign's send jobs that a report includes.
 const maxRetries = 20
 
-// reportData is the Data of templates/report.html.
+// reportData holds the data for templates/report.html.
 type reportData struct {
 	Campaign *campaignPage
 	Job      *jobRow // the last send job; nil: none
@@ -251,7 +251,7 @@ func (p *Page) showReport(c *campaignPage, v View) (web.HTML, error) {
 	return p.Show("report", v)
 }
 
-// readReport reads the page's data.
+// readReport reads the data for the report.
 func (p *Page) readReport(d *reportData) error {
 	jobs, err := p.jobsOf(d.Campaign.ID, maxRetries)
 	if err != nil || len(jobs) == 0 {
@@ -341,7 +341,7 @@ func (p *Page) early(j *jobRow) bool { return j.StartsAt.Sub(p.Now) > undoSecond
 // planned reports whether a pending job is scheduled for later.
 func (p *Page) planned(j *jobRow) bool { return j.ScheduledAt != 0 && p.early(j) }
 
-// MoveHelp explains the field for a new start time.
+// MoveHelp returns the help text for the new start time.
 func (p *Page) MoveHelp() string {
 	if p.SecondPerson() {
 		return p.T("Time zone: {{zone}}. You don't need a new approval.", "zone", p.ZoneName())

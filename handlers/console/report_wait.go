@@ -75,7 +75,7 @@ func (p *Page) firstProblem(detail string) string {
 	return detail
 }
 
-// undoRow is a job that can still be undone.
+// undoRow is a send job that can still be undone.
 type undoRow struct {
 	ID, Title, To, In string
 

@@ -11,7 +11,7 @@ import (
 	"newsletterd/core"
 )
 
-// segmentFigure is the number of people in a segment, as text.
+// segmentFigure holds the number of people in a segment, formatted for the page.
 type segmentFigure struct {
 	Figure string // number of people
 	Of     string // total number of people on the lists
@@ -23,7 +23,7 @@ type segmentFigure struct {
 	Exact  bool   // whether it was counted exactly
 }
 
-// figureOf describes a count.
+// figureOf formats a count.
 func (p *Page) figureOf(c *core.SegmentCount) segmentFigure {
 	f := segmentFigure{
 		Of:    p.N("of 1 subscriber matches|of {{n}} subscribers match", c.Of),
@@ -80,7 +80,7 @@ func sumOfCounts(a, b *core.SegmentCount) core.SegmentCount {
 	return out
 }
 
-// countFault returns a text for visitors that explains why people can't be counted. For other errors, ok is false.
+// countFault returns an explanation for visitors if people can't be counted. For other errors, ok is false.
 func (p *Page) countFault(err error) (text string, ok bool) {
 	if core.KindOf(err) == core.Unavailable {
 		return p.T("newsletterd is busy counting other segments. Try again in a few seconds."), true

@@ -20,7 +20,7 @@ type segmentField struct {
 	Options []string `json:"options"`
 }
 
-// segmentFields holds the subjects that conditions can check.
+// segmentFields holds what conditions can check: fields, campaigns, lists, segments and tags.
 type segmentFields struct {
 	page    *Page
 	fields  []segmentField

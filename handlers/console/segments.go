@@ -32,7 +32,7 @@ func (p *Page) PeopleTabs() []tab {
 		Link{p.T("Tags"), p.Path("tags")})
 }
 
-// segmentsData is the Data of templates/segments.html.
+// segmentsData holds the data for templates/segments.html.
 type segmentsData struct {
 	Segments []listedSegment
 	Pager    pager
@@ -81,7 +81,7 @@ func (o *Console) segments(p *Page) (web.HTML, error) {
 	})
 }
 
-// listedCount returns the number of matching people as text for the table. what holds either rule or segment_id.
+// listedCount returns the formatted number of matching people for the table. what holds either rule or segment_id.
 func (p *Page) listedCount(what map[string]any, lists []string) (string, error) {
 	c, err := p.segmentCount(what, lists)
 	if _, ok := p.countFault(err); ok {
@@ -107,13 +107,13 @@ func (p *Page) segmentUses(id string) (uses []segmentUse, err error) {
 	return uses, err
 }
 
-// segmentData is the Data of templates/segment.html.
+// segmentData holds the data for templates/segment.html.
 type segmentData struct {
 	core.Segment
 	Form   filled
 	Any    bool // whether one matching condition is enough
 	Rows   []segmentRow
-	Said   *saidRule // rule as text, if the form can't show it or the visitor may not change it
+	Said   *saidRule // description of the rule, if the form can't show it or the visitor may not change it
 	Text   string    // submitted JSON; empty: the rule's JSON
 	Writes bool
 	Lists  []option

@@ -31,7 +31,7 @@ func campaignAPI(id string, parts ...string) string {
 	return strings.Join(append([]string{"/api/campaigns", url.PathEscape(id)}, parts...), "/")
 }
 
-// sendData is the Data of templates/send.html.
+// sendData holds the data for templates/send.html.
 type sendData struct {
 	Campaign *campaignPage
 	From     string

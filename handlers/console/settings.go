@@ -25,7 +25,7 @@ func (o *Console) settingsRoutes(t *web.Table) {
 	o.get(t, "/settings/audit", core.ActionAuditRead, o.auditTrail, "The console: the audit log")
 }
 
-// settingsPage is the Data of the settings pages.
+// settingsPage holds the data for the settings pages.
 type settingsPage struct {
 	Tabs []tab
 	Form filled
@@ -71,7 +71,7 @@ const (
 	measureNothing = "nothing"
 )
 
-// measureOf returns the maximum tracking that the settings allow.
+// measureOf returns the highest level of tracking that the settings allow.
 func measureOf(t *core.Tenant) string {
 	switch {
 	case t.NoTracking:

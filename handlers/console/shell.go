@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/page"
 )
 
-// shell is the layout around a page.
+// shell holds the data for the layout around a page.
 type shell struct {
 	Style   string
 	Font    string

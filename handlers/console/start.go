@@ -21,7 +21,7 @@ func (o *Console) startRoutes(t *web.Table) {
 	o.openPost(t, Path+"/new-tenant", o.addTenant, "The console: create a tenant")
 }
 
-// newTenantData is the Data of templates/newtenant.html.
+// newTenantData holds the data for templates/newtenant.html.
 type newTenantData struct {
 	Name, Domain, MailFrom, PostalAddress, Language, TimeZone string
 

@@ -20,7 +20,7 @@ func (o *Console) suppressionRoutes(t *web.Table) {
 	o.post(t, "/suppressions/lift", may, o.lift, "The console: unblock an address")
 }
 
-// suppressionsData is the Data of templates/suppressions.html.
+// suppressionsData holds the data for templates/suppressions.html.
 type suppressionsData struct {
 	Rows          []personBlock
 	Email, Reason field
@@ -107,8 +107,8 @@ func (p *Page) suppressionsFile() (web.Question, error) {
 	return web.Question{Method: http.MethodGet, Path: "/api/admin/suppressions/export?" + q.Encode()}, nil
 }
 
-// suppressedTotal returns the number of addresses in part of the suppression list, as text. If there are none, it is
-// empty.
+// suppressedTotal returns the formatted number of addresses in part of the suppression list, or an empty string if
+// there are none.
 func (p *Page) suppressedTotal(part url.Values) (string, error) {
 	var n struct {
 		Addresses int64
@@ -127,8 +127,8 @@ func (p *Page) suppressedTotal(part url.Values) (string, error) {
 	return p.N("1 address|{{n}} addresses", n.Addresses), err
 }
 
-// bouncedElsewhere returns the number of bounced addresses on the suppression list, as text. It is empty if there are
-// none or the visitor may not see the suppression list.
+// bouncedElsewhere returns the formatted number of bounced addresses on the suppression list. It is empty if there are
+// none or the visitor may not see the list.
 func (p *Page) bouncedElsewhere() (string, error) {
 	if !p.May(core.ActionSuppressionManage) {
 		return "", nil

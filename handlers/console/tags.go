@@ -18,7 +18,7 @@ func (o *Console) tagRoutes(t *web.Table) {
 	o.post(t, "/people/:id/tags", core.ActionPeopleTag, o.tagPerson, "The console: tag a person")
 }
 
-// tagsData is the Data of templates/tags.html.
+// tagsData holds the data for templates/tags.html.
 type tagsData struct {
 	Tags []listedTag
 	New  field

@@ -58,7 +58,7 @@ func (p *Page) themeName(name string) string {
 // titled returns an API name with its first letter capitalized.
 func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// themesData is the Data of templates/themes.html.
+// themesData holds the data for templates/themes.html.
 type themesData struct {
 	BuiltIn []builtInTheme
 	Own     []core.Theme
@@ -105,7 +105,7 @@ type themeGroup struct {
 	Colors bool
 }
 
-// themeData is the Data of templates/theme.html.
+// themeData holds the data for templates/theme.html.
 type themeData struct {
 	core.Theme
 	Groups   []themeGroup

@@ -23,8 +23,8 @@ type versionRow struct {
 	Content core.CampaignContent `json:"content"`
 }
 
-// diffLine is a line in a comparison of two texts. Sign is "+" if only the second text has the line, "-" if only the
-// first text has it, and empty if both have it.
+// diffLine is a line in a comparison. Sign is "+" if only the second string has the line, "-" if only the first has it,
+// and empty if both have it.
 type diffLine struct{ Sign, Text string }
 
 // versions lists the versions of a campaign and shows how one of them differs from the current one.
@@ -132,7 +132,7 @@ func (o *Console) act(p *Page) (web.HTML, error) {
 	return web.HTML{}, core.Invalidf("act", "Unknown action. Reload the page and try again.")
 }
 
-// maxDiff is the maximum number of lines in texts that are compared. The time that this takes is proportional to the
+// maxDiff is the maximum number of lines in strings that are compared. The time that this takes is proportional to the
 // product of both line counts.
 const maxDiff = 2000
 
@@ -148,7 +148,7 @@ func diff(before, after string) (out []diffLine) {
 		}
 		return out
 	}
-	// common[i][j] is the length of the longest common part of a[i:] and b[j:].
+	// common[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
 	common := make([][]int16, len(a)+1)
 	for i := range common {
 		common[i] = make([]int16, len(b)+1)
