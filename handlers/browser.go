@@ -14,7 +14,8 @@ import (
 // a JSON error.
 var programPaths = []string{"/api", "/webhooks", "/.well-known", "/healthz", "/openapi"}
 
-// readsPages reports whether the request comes from a browser and the path is for people.
+// readsPages reports whether the response to the request should be a page: a browser sent it, and the path is not for
+// API clients.
 func readsPages(c *web.Call, path string) bool {
 	for _, p := range programPaths {
 		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/' || rest[0] == '.' || rest[0] == '-') {
@@ -97,8 +98,8 @@ type listLink struct {
 	Description []string
 }
 
-// rootPage shows the page of the tenant whose public_url has the requested host, with a link to the signup form of each
-// active list. If there is no such tenant, it redirects to the sign-in page or the console.
+// rootPage shows the start page of the tenant whose public_url has the requested host, with a link to each active
+// list's signup form. If there is no such tenant, it redirects to the sign-in page or the console.
 func (h *Handler) rootPage(c *web.Call) (web.HTML, error) {
 	lists, found, err := h.hostTenant(c)
 	if err != nil {

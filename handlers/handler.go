@@ -29,7 +29,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// Options configures the handler. cmd sets the fields. Zero values are allowed where noted.
+// Options configures the handler. Zero values are allowed where noted.
 type Options struct {
 	Log            *slog.Logger         // nil: discarded
 	Registry       *prometheus.Registry // nil: a new one

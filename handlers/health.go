@@ -13,7 +13,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// healthReply is the health check's response. Error and RequestID are set if a part fails.
+// healthReply is the response of the health check. Error and RequestID are set if the check fails.
 type healthReply struct {
 	Status       string   `json:"status" about:"ok, degraded (see degraded), unavailable or draining"`
 	Database     string   `json:"database" about:"ok, or what is wrong with the database"`

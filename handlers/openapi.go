@@ -23,7 +23,7 @@ var api = web.API{
 	SampleTexts: sampleTexts, SampleNumbers: sampleNumbers, SampleID: web.ExampleID,
 }
 
-// documents lists the OpenAPI descriptions that are generated from the table, and their paths.
+// documents lists the OpenAPI documents that are generated from the table, with their paths.
 var documents = []web.Document{
 	{
 		Name: "member", Title: "newsletterd member service",
@@ -46,8 +46,8 @@ var documents = []web.Document{
 	},
 }
 
-// documentOf returns the name of the document that describes the route. It is empty for the console, which is only for
-// people.
+// documentOf returns the name of the document that describes the route, or an empty string for console pages, which no
+// document describes.
 func documentOf(r *web.Route) string {
 	switch {
 	case r.Dialect == web.Console:
@@ -63,7 +63,7 @@ func documentOf(r *web.Route) string {
 	}
 }
 
-// openAPI responds with a document.
+// openAPI returns a function that responds with the named document.
 func (h *Handler) openAPI(name string) func(*web.Call) (web.Text, error) {
 	return func(c *web.Call) (web.Text, error) {
 		c.Header().Set("Cache-Control", openAPICache)

@@ -19,7 +19,7 @@ const (
 	dnsLabel   = `[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 )
 
-// languages lists the supported languages; empty: the default, or English.
+// languages lists the supported languages, preceded by the empty string, which means the default or English.
 var languages = append([]string{""}, core.Languages...)
 
 // inputForms holds the patterns and enumerations that the struct tags like and each refer to. The rules themselves are
@@ -30,7 +30,7 @@ var inputForms = map[string]web.Object{
 	"name": {"minLength": 1, "pattern": "^" + noControls + visible + noControls + "$"},
 	"text": {"pattern": `^([^\x00-\x1f\x7f-\x9f]|\r?\n)*$`},
 
-	// An email address, or empty. For a union of the two, generators would create a separate type.
+	// An email address, or empty. This is one pattern because generators would create a separate type for a union.
 	"address": {
 		"maxLength": 254,
 		"pattern":   `^(` + atom + `(\.` + atom + `)*@` + dnsLabel + `(\.` + dnsLabel + `)*\.[A-Za-z]{2,63}|)$`,
@@ -42,7 +42,7 @@ var inputForms = map[string]web.Object{
 		`(\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?|)$`},
 	"language": {"enum": languages},
 	"tenant":   {"description": "ID of the tenant; required unless you have a role in only one"},
-	"uuid":     {"format": "uuid"}, // in the format of ids from other services
+	"uuid":     {"format": "uuid"}, // an id from another service
 	"segment": {
 		"pattern":     "^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|)$",
 		"description": "Send only to subscribers in this segment; empty: to all",
@@ -59,7 +59,7 @@ var inputForms = map[string]web.Object{
 			web.Object{"options": web.Object{"minItems": 1}}),
 		web.Where(web.Object{"type": web.Word("text", "boolean"), "options": web.Object{"minItems": 1}}),
 	),
-	// A limit for a period requires the length of the period, and the other way around.
+	// The limit and the length of a period each require the other.
 	"period": web.Never(
 		web.Without(web.Where(web.Object{"per_period": web.Positive}), web.Object{"period_seconds": web.Positive}),
 		web.Without(web.Where(web.Object{"period_seconds": web.Positive}), web.Object{"per_period": web.Positive}),
@@ -109,7 +109,7 @@ var inputForms = map[string]web.Object{
 	"upload_key":      {"pattern": "^[A-Za-z0-9_-]*$"},
 }
 
-// maxWhole is the largest number below which JavaScript represents all integers exactly.
+// maxWhole is the largest integer up to which JavaScript represents all integers exactly.
 const maxWhole = 1<<53 - 1
 
 // limitsOf holds the limits that tags can't express: which properties of an object depend on each other (key ""), and

@@ -116,7 +116,7 @@ func (h *Handler) reference(c *web.Call, in referenceQuery) (web.HTML, error) {
 	return web.HTML{Body: page.For(c).Body}, nil
 }
 
-// referenceView returns the page in the server's own brand, in the language of its texts.
+// referenceView returns the page's view, in the server's own brand and in English, the only language of its content.
 func referenceView(data referenceData) page.View {
 	return page.View{
 		Title: "API reference", Data: data, Brand: page.OwnBrand(), Style: &page.Style{Lang: core.Languages[0]},
@@ -145,12 +145,12 @@ func (h *Handler) referenceOf(q string) (referenceData, error) {
 	return data, nil
 }
 
-// holds reports whether the operation's name, description or parameters contain every word.
+// holds reports whether the operation's searched text contains every word.
 func (o *referenceOperation) holds(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(o.searched, w) })
 }
 
-// write renders Row and Whole in advance, so that requests don't have to.
+// write renders Row and Whole once, so that requests needn't.
 func (o *referenceOperation) write() error {
 	for block, to := range map[string]*template.HTML{"row": &o.Row, "whole": &o.Whole} {
 		var b strings.Builder
@@ -220,7 +220,7 @@ type openAPIDocument struct {
 	} `json:"components"`
 }
 
-// operations returns a document's operations, sorted by path. It reads the document only once.
+// operations returns a document's operations, sorted by path. It caches the result.
 func (h *Handler) operations(d web.Document) (all []referenceOperation, err error) {
 	if kept, ok := h.operationCache.Load(d.Name); ok {
 		return kept.([]referenceOperation), nil
@@ -310,7 +310,7 @@ func (d *openAPIDocument) answer(status string, a openAPIAnswer) referenceAnswer
 	return out
 }
 
-// typeOf describes a schema's type in words.
+// typeOf describes the type that a schema allows.
 func (d *openAPIDocument) typeOf(s *openAPISchema) string {
 	if s == nil {
 		return "any"

@@ -17,7 +17,7 @@ type SnapshotState struct {
 	Bytes int64        `json:"bytes"`
 }
 
-// ReplicaState is the state of the database's replica, which is not on this machine.
+// ReplicaState is the state of the database's replica outside this machine.
 type ReplicaState struct {
 	Generation uint64      `json:"generation" about:"Increases each time another machine takes over"`
 	TXID       uint64      `json:"txid" about:"Last transaction up to which the replica is complete"`

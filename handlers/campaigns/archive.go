@@ -115,7 +115,7 @@ func (a archive) missing(c *web.Call, list *core.ListWithTenant, err error) erro
 // archivePage is the number of issues on one archive page.
 const archivePage = 20
 
-// archiveIndex is the Data of handlers/page/pages/archive.html.
+// archiveIndex holds the data for handlers/page/pages/archive.html.
 type archiveIndex struct {
 	About        []string    // paragraphs of the description
 	Newest       *shownIssue // issue shown large; nil: none
@@ -245,7 +245,8 @@ func (a archive) page(c *web.Call, list *core.ListWithTenant, name string, v pag
 // archiveCache lets caches keep an archive page for one minute. A removed page can stay visible for that long.
 const archiveCache = "public, max-age=60"
 
-// serveText writes text that is the same for every caller. It supports conditional requests (RFC 9110 section 13).
+// serveText responds with content that is the same for every caller. It supports conditional requests (RFC 9110 section
+// 13).
 func serveText(c *web.Call, kind string, body []byte, modified time.Time) {
 	h, sum := c.Header(), sha256.Sum256(body)
 	h.Set("Content-Type", kind)

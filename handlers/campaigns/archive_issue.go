@@ -71,7 +71,7 @@ func (a archive) join(list *core.ListWithTenant) *joinBox {
 	return box
 }
 
-// archiveIssue is the Data of handlers/page/pages/issue.html.
+// archiveIssue holds the data for handlers/page/pages/issue.html.
 type archiveIssue struct {
 	shownIssue
 	List           string // name of the list

@@ -49,8 +49,8 @@ func (r *Room) Inside(c *web.Call, path string) (string, error) {
 	return "/a/" + archives[0] + path, nil
 }
 
-// archivesAt returns the lists with an archive at the requested host, oldest first. The server's own host has none at
-// its root.
+// archivesAt returns the ids of the lists with an archive at the requested host, oldest first. The server's own host
+// has none at its root.
 func (r *Room) archivesAt(c *web.Call) ([]string, error) {
 	host := web.HostOf(c.Request.Host)
 	if host == core.OriginHost(r.Origin) {

@@ -77,7 +77,7 @@ func searchPath(home, query, before string) string {
 	return home + "?" + q.Encode()
 }
 
-// piece is a part of a text. Hit is true if it matches the search.
+// piece is a part of a string. Hit is true if it matches the search.
 type piece struct {
 	Text string
 	Hit  bool
@@ -151,7 +151,7 @@ func (f finder) mark(text string) (all []piece) {
 	return all
 }
 
-// Lengths of the text around the first match, in characters.
+// Number of characters shown before and after the first match.
 const beforeHit, afterHit = 60, 140
 
 // around returns the part of text around the query's first match, or an empty string if nothing matches.

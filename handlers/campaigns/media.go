@@ -109,7 +109,7 @@ func (a media) show(c *web.Call, id string) (core.MediaView, error) {
 	return a.view(c, &m)
 }
 
-// view returns an image in the format of responses.
+// view converts an image to the response format.
 func (a media) view(c *web.Call, m *core.Media) (core.MediaView, error) {
 	origin, err := a.origin(c, m.TenantID)
 	return m.View(origin), err
@@ -235,7 +235,7 @@ func (a media) fetch(c *web.Call, in *received, about *mediaDetails) error {
 	return in.read(thumbnail)
 }
 
-// mediaField returns a function that stores a text field from the request in about.
+// mediaField returns a function that stores a text field of the form in about.
 func mediaField(about *mediaDetails) func(name, text string) error {
 	return func(name, text string) error {
 		switch name {

@@ -114,7 +114,7 @@ func (r *Room) fullSync(c *web.Call, in fullSyncBatch) (out accepted, err error)
 	return accepted{"accepted"}, r.Store.ApplyBatch(c, nonceOf(c), in.FullSync, c.Now)
 }
 
-// speaksFor returns an error if the webhook client belongs to another tenant.
+// speaksFor returns an error if the webhook client belongs to a different tenant.
 func speaksFor(c *web.Call, tenantID string) error {
 	c.Tenant = tenantID
 	if t := c.Caller.ClientTenant; t != "" && t != tenantID {

@@ -30,7 +30,7 @@ type reviewForm struct {
 
 func (in *reviewForm) CheckInput() error { return checkNote(in.Note) }
 
-// reviewView is the Data of the review page.
+// reviewView holds the data for the review page.
 type reviewView struct {
 	W              *page.Words
 	Asks, SendText string // the person who requested approval, and the label of the send button

@@ -215,7 +215,7 @@ type campaignSending struct {
 	Undo     int64   `json:"undo_seconds" min:"0" max:"600" about:"Seconds in which the send can be undone before it starts; default 0"`
 	FirstFew *bool   `json:"first_few" about:"Send to 500 recipients first; defaults to the tenant's setting"`
 	Key      *string `header:"Idempotency-Key" like:"idempotency_key"`
-	// if false, the request is refused while emails are saved to a folder
+	// if false, the request is rejected while emails are only saved to a folder
 	Testing bool `json:"testing" about:"Send even if no mail server is set up: emails are saved to a folder"`
 }
 
@@ -252,7 +252,7 @@ func (in *campaignSending) CheckInput() error {
 	return validIdempotencyKey(in.Key)
 }
 
-// sentCampaign holds the start time of a send and its number of recipients.
+// sentCampaign is the response to a request to send a campaign.
 type sentCampaign struct {
 	SendJobID string         `json:"send_job_id"`
 	Status    core.JobStatus `json:"status" enum:"pending|running|completed|failed|cancelled" about:"Status of the send job"`

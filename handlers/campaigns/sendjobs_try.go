@@ -46,7 +46,7 @@ type testTo struct {
 	Email core.Email `json:"email" is:"required"`
 }
 
-// queued reports that an email was queued.
+// queued is the response after an email was queued.
 type queued struct {
 	Status string `json:"status" enum:"queued" about:"Always queued"`
 }

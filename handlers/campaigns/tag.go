@@ -144,7 +144,7 @@ func (a campaignsAPI) named(c *web.Call, err error) error {
 	return a.nameChanges(c, a.found(c), err)
 }
 
-// nameChanges is like named for a campaign that isn't in the path.
+// nameChanges is like named, for a campaign other than the one in the path.
 func (a campaignsAPI) nameChanges(c *web.Call, of *core.Campaign, err error) error {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok || fault.Kind != core.PreconditionFailed {

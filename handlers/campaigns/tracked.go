@@ -15,7 +15,7 @@ import (
 	"newsletterd/mail"
 )
 
-// tracked serves the URLs in a job's emails: the pixel, tracked links, and the email itself in a browser.
+// tracked serves the URLs in a job's emails: the tracking pixel, tracked links, and the browser view.
 type tracked struct{ *Room }
 
 // pixelGIF is a GIF with one transparent pixel.

@@ -30,7 +30,7 @@ func (r *Room) voteRoutes(t *web.Table) {
 // address.
 const votesPerAddress = 3000
 
-// pollData is the Data of handlers/page/pages/poll.html.
+// pollData holds the data for handlers/page/pages/poll.html.
 type pollData struct {
 	Action  string // URL for the form; empty: the poll takes no answer
 	As      string // masked address of the subscriber who answers

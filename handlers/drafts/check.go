@@ -184,7 +184,7 @@ func (l *Look) bulk(ctx context.Context, s *store.Store, id string, err error, n
 	return err
 }
 
-// Looks is the design that a theme gives an email, after unreadable colors were adjusted.
+// Looks describes the design that a theme gives an email, with unreadable colors already adjusted.
 type Looks struct {
 	Light  core.ThemeColors `json:"light" about:"Colors in light mode"`
 	Dark   core.ThemeColors `json:"dark" about:"Colors in dark mode"`
@@ -232,7 +232,7 @@ func inFieldOf(f *core.CampaignFields, err error) error {
 	return &own
 }
 
-// inspect checks the email as rendered for a subscriber with no details.
+// inspect renders the email for a subscriber with no details and adds findings about it.
 func (d Drafts) inspect(ctx context.Context, l *Look, now core.Instant) error {
 	r, err := d.Recipient(ctx, l, "", now)
 	if err != nil {

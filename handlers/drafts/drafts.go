@@ -11,7 +11,7 @@ import (
 	"newsletterd/store/campaigns"
 )
 
-// Drafts checks campaigns before they are sent. The API and the command line share it.
+// Drafts checks and previews campaigns before they are sent. The API and the command line share it.
 type Drafts struct {
 	Store  *store.Store
 	Sealer *auth.Sealer // seals unsubscribe tokens and view links

@@ -114,8 +114,8 @@ func (d Drafts) askLinks(ctx context.Context, l *Look) (out AskedLinks, all []co
 	return out, all
 }
 
-// DeadLink checks the links in a send job and describes the first one that doesn't respond. If all respond or link
-// checks are disabled, it returns an empty string. The error is core.ErrStorage or comes from rendering.
+// DeadLink checks the links in a send job's email and describes the first one that doesn't respond. If all respond or
+// link checks are disabled, it returns an empty string. The error is core.ErrStorage or comes from rendering.
 func (d Drafts) DeadLink(ctx context.Context, j *core.SendJob) (string, error) {
 	content, err := d.Store.Content(ctx, j)
 	if err != nil {

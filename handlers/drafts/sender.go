@@ -172,7 +172,7 @@ func (s *senderLook) dkim(ctx context.Context, keys []core.DKIMKey, strict bool)
 	return signed
 }
 
-// spf reports whether the bounce domain envelope has an SPF record.
+// spf reports whether envelope, the bounce domain, has an SPF record.
 func (s *senderLook) spf(ctx context.Context, envelope string) bool {
 	found, ok := s.texts(ctx, envelope, "v=spf1")
 	switch {
@@ -188,7 +188,7 @@ func (s *senderLook) spf(ctx context.Context, envelope string) bool {
 	return len(found) == 1
 }
 
-// SenderOf returns the sender address of a tenant's emails.
+// SenderOf returns the address from which a tenant's emails are sent.
 func (k *Checks) SenderOf(ctx context.Context, s *store.Store, t *core.Tenant) (string, error) {
 	if t.MailFrom != "" || !k.Kept {
 		return cmp.Or(t.MailFrom, k.Sender), nil

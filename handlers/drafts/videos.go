@@ -138,7 +138,7 @@ func (v *Videos) open(ctx context.Context, address string) (io.ReadCloser, error
 // maxTitle is the maximum length of a title in characters, the same as for an image's name.
 const maxTitle = 200
 
-// lineOf returns a title as a single clean line.
+// lineOf converts a title to a single line without control characters.
 func lineOf(title string) string {
 	isBreak := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	line := []rune(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, ""), isBreak), " "))

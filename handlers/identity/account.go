@@ -56,8 +56,8 @@ type registerRequest struct {
 	Password string     `json:"password" is:"required" min:"8" max:"256"`
 }
 
-// register responds to an existing address in the same way as to a new one. For an existing address, the response
-// contains an id that no user has.
+// register creates an account. The response for an existing address looks the same as for a new one. It then contains
+// an id that no user has.
 func (a account) register(c *web.Call, in registerRequest) (userProfile, error) {
 	u, err := a.auth.Register(c, in.Email, in.Password, core.MailStyle{Language: c.Language()}, c.Remote, c.Now)
 	return profileOf(u), err

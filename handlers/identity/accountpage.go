@@ -14,7 +14,7 @@ import (
 	"newsletterd/store/identity"
 )
 
-// accountPages serves a signed-in user's own page.
+// accountPages serves the account page of the signed-in user.
 type accountPages struct {
 	auth *auth.Provider
 	page func(c *web.Call, who core.Visitor, status int, v *page.View) (web.HTML, error) // Room.ShowAccount
@@ -167,7 +167,7 @@ func (in *accountForm) wrong(fault error) string {
 	return ""
 }
 
-// change performs a button's action and shows the page again.
+// change performs the pressed button's action and shows the page again.
 func (a accountPages) change(c *web.Call, in accountForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if err != nil {

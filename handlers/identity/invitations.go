@@ -99,7 +99,7 @@ type joinForm struct {
 	Password string `form:"new_password"`
 }
 
-// invited is the Data of handlers/page/pages/invitation.html.
+// invited holds the data for handlers/page/pages/invitation.html.
 type invited struct {
 	Token, Lang, Email, Name string
 	By, Tenant               string // the inviter, and the tenant; empty: an invitation for a server administrator
@@ -166,8 +166,8 @@ func (a invitations) showPage(c *web.Call, in joinForm, fault error) (web.HTML, 
 	return page.Render(c, status, "invitation", v)
 }
 
-// signedIn reports whether the visitor is signed in to the account with the invited address, and the account's password
-// is proved.
+// signedIn reports whether the visitor is signed in to the account with the invited address, and the address's owner
+// has proved the account's password.
 func (a invitations) signedIn(c *web.Call, i *identity.Invited) (bool, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) {

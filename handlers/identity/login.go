@@ -103,7 +103,8 @@ func (p purpose) asksProof() bool {
 // asContinue returns the query that makes another page return to this one.
 func (p purpose) asContinue() string { return "?" + url.Values{"continue": {p.path}}.Encode() }
 
-// asQuery returns the query that passes an authorization request to another page, or an empty string if there is none.
+// asQuery returns the query that passes the authorization request on to another page, or an empty string if there is
+// none.
 func (p purpose) asQuery() string {
 	if p.request == nil {
 		return ""
@@ -219,10 +220,10 @@ func (a authorizations) distrustLogin(c *web.Call, p purpose, err error) (web.HT
 	return web.HTML{}, err
 }
 
-// logouts serves the sign-out page and the endpoint that relying parties send their users to.
+// logouts serves the sign-out page, and the endpoint to which relying parties send their users.
 type logouts struct{ auth *auth.Provider }
 
-// logoutRoutes adds the sign-out page, and the endpoint that relying parties send their users to.
+// logoutRoutes adds the sign-out page, and the endpoint to which relying parties send their users.
 func (r *Room) logoutRoutes(t *web.Table) {
 	l := logouts{r.Auth}
 	t.Add("GET", "/logout", web.Public(), web.Page, web.Query(web.Visited(l.page)), "Show the sign-out page")

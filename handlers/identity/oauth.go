@@ -8,7 +8,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// grants serves the endpoints of RFC 6749 that clients use.
+// grants serves the OAuth token endpoints for clients (RFC 6749).
 type grants struct{ auth *auth.Provider }
 
 // grantRoutes adds the routes that issue tokens to clients, and the route with the keys for verifying them.
@@ -58,7 +58,7 @@ type clientForm struct {
 	ClientSecret string `form:"client_secret"`
 }
 
-// loginRequest is the password grant (RFC 6749 section 4.3.2).
+// loginRequest is the form of the password grant (RFC 6749 section 4.3.2).
 type loginRequest struct {
 	GrantType string `form:"grant_type,required" min:"1" oneof:"password"`
 	Username  string `form:"username,required"`
@@ -68,7 +68,7 @@ type loginRequest struct {
 	clientForm
 }
 
-// refreshTokenRequest is the refresh request (RFC 6749 section 6).
+// refreshTokenRequest is the form for refreshing a token (RFC 6749 section 6).
 type refreshTokenRequest struct {
 	GrantType    string `form:"grant_type,required" min:"1" oneof:"refresh_token"`
 	RefreshToken string `form:"refresh_token,required"`
@@ -132,15 +132,16 @@ func (o grants) token(c *web.Call, in tokenRequest) (auth.TokenResponse, error) 
 	})
 }
 
-// jwks returns the key set. Keys are published long before they sign, so clients can cache the key set for a while.
+// jwks returns the keys that verify tokens. Keys are published long before they sign, so clients can cache the
+// response.
 func (o grants) jwks(c *web.Call) (auth.KeySet, error) {
 	set, err := o.auth.KeySet(c, c.Now)
 	c.Header().Set("Cache-Control", "public, max-age=900")
 	return set, err
 }
 
-// grantRequest collects the data that every grant needs. A bearer token in the Authorization header, which helpers in
-// browsers add, doesn't count as client authentication.
+// grantRequest collects the data that every grant needs. A bearer token in the Authorization header, which browser
+// libraries may add, doesn't count as client authentication.
 func grantRequest(c *web.Call, f clientForm) (auth.GrantRequest, error) {
 	r := auth.GrantRequest{
 		Client: auth.ClientCredentials{ID: f.ClientID, Secret: f.ClientSecret},

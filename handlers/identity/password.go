@@ -44,8 +44,8 @@ type emailForm struct {
 	Continue string `form:"continue"`
 }
 
-// forgotten holds the context of the page that requests a reset. A user who comes from a client's sign-in page sees the
-// design of the client's tenant, and returns to that page.
+// forgotten holds the context of the page for requesting a password reset. A user who comes from a client's sign-in
+// page sees the design of the client's tenant, and returns to that page.
 type forgotten struct {
 	Email, Continue, Back string
 	brand                 page.Brand
@@ -201,7 +201,7 @@ func (m mailedLinks) renderPassword(c *web.Call, title string, p passwordPage, f
 	return page.Render(c, status, "password", v)
 }
 
-// linkFault returns the page for a link that is no longer valid.
+// linkFault shows that a link is no longer valid. It returns other errors unchanged.
 func (m mailedLinks) linkFault(c *web.Call, err error) (web.HTML, error) {
 	if core.KindOf(err) != core.Invalid {
 		return web.HTML{}, err
@@ -265,8 +265,8 @@ func (m mailedLinks) passwordSet(c *web.Call, created string) (web.HTML, error) 
 		page.Brand{})
 }
 
-// verifyPage asks for the password from the registration or a new one (auth.ProveAddress). A claim (auth.ClaimAddress)
-// requires a new one.
+// verifyPage asks for the password that was set at registration, or a new one (auth.ProveAddress). To claim an account
+// (auth.ClaimAddress), a new one is required.
 func (m mailedLinks) verifyPage(c *web.Call, in mailedQuery) (web.HTML, error) {
 	if err := linkOpened(c, in.Token, &in.Email); err != nil {
 		return web.HTML{}, err
@@ -396,7 +396,7 @@ func (m mailedLinks) verify(c *web.Call, in mailedForm) (web.HTML, error) {
 	return m.begin(c, email, in, m.passwordSet)
 }
 
-// checkName checks a new account's name before a token is used up.
+// checkName validates a new account's name. It is called before the token is used up.
 func (in *mailedForm) checkName() error {
 	return (&core.User{ID: core.NewID(), Name: in.Name, Email: core.Email(in.Email)}).Validate()
 }
@@ -427,7 +427,7 @@ func (m mailedLinks) begin(c *web.Call, email core.Email, in mailedForm,
 	return tell(c, "")
 }
 
-// changeEmail sets the account's new address if its user is signed in.
+// changeEmail sets the account's new address if the account's user is signed in.
 func (m mailedLinks) changeEmail(c *web.Call, whose string, email core.Email, in mailedForm) (web.HTML, error) {
 	who, err := c.SignedIn()
 	if errors.Is(err, core.ErrNotFound) || err == nil && who.User.ID != whose {

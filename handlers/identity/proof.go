@@ -26,8 +26,8 @@ func (r *Room) proofRoutes(t *web.Table) {
 		web.Form(web.Visited(own.prove)).Fails(core.Forbidden, core.TooMany).MaxBody(64*web.KiB), "Confirm it's you")
 }
 
-// Proved wraps a page's function for users who reauthenticated recently (core.ProofAge), with a second factor if they
-// have one. Other users reauthenticate first. They then return to the page, or the form that they sent is submitted.
+// Proved wraps the function of a page that requires recent reauthentication (core.ProofAge), with a second factor if
+// the user has one. Other users reauthenticate first. Afterwards, the page is shown or their form is resubmitted.
 func Proved[In any](p *auth.Provider, fn func(*web.Call, core.Visitor, In) (web.HTML, error)) func(*web.Call, In) (
 	web.HTML, error,
 ) {
@@ -144,7 +144,8 @@ func renderPost(c *web.Call, client, address string, fields [][2]string, b page.
 // maxStep is the maximum length of a step's name in bytes. Longer names are not shown.
 const maxStep = 500
 
-// showProof renders the page. in holds the form to submit afterwards and the name of the step.
+// showProof renders the page that asks a user to reauthenticate. in holds the form to submit afterwards and the name of
+// the step.
 func (a accountPages) showProof(c *web.Call, who core.Visitor, p purpose, in proofForm, fault error) (web.HTML, error) {
 	if len(in.Step) > maxStep {
 		in.Step = ""

@@ -16,7 +16,7 @@ type registerForm struct {
 	Password string `form:"password"`
 }
 
-// registering is the Data of handlers/page/pages/register.html.
+// registering holds the data for handlers/page/pages/register.html.
 type registering struct{ Client, Continue, Email, Back string }
 
 // registerRoutes adds the sign-up page.

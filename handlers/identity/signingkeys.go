@@ -23,7 +23,7 @@ func (r *Room) keyRoutes(t *web.Table) {
 		Refuses(web.Clash("The next keys already exist"))
 }
 
-// signingKey is a key as server administrators see it.
+// signingKey is a signing key as shown to server administrators.
 type signingKey struct {
 	KID       string       `json:"kid" about:"Key ID, as in the header of tokens"`
 	Alg       string       `json:"alg" about:"Signature algorithm: ES256 or RS256"`

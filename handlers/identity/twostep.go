@@ -35,7 +35,7 @@ type twoStepView struct {
 	Left             int      // number of unused recovery codes
 }
 
-// twoStepRoutes adds the page that asks for the code of a sign-in, and the page that sets up two-factor authentication.
+// twoStepRoutes adds the page that asks for a second factor, and the page for setting up two-factor authentication.
 func (r *Room) twoStepRoutes(t *web.Table) {
 	a, own := authorizations{r.Auth}, r.accountPages()
 	t.Add("GET", codePath, web.Public(), web.Page,
@@ -53,7 +53,7 @@ func (a authorizations) codePage(c *web.Call, in loginQuery) (web.HTML, error) {
 	return a.showCode(c, purposeOf(in.Continue), nil)
 }
 
-// code completes a sign-in with a code. If the request's redirect URI is not trusted, no user is signed in.
+// code completes a sign-in with a second factor. If the request's redirect URI is not trusted, no user is signed in.
 func (a authorizations) code(c *web.Call, in codeForm) (web.HTML, error) {
 	p := purposeOf(in.Continue)
 	if _, err := requested(c, p); err != nil {
@@ -144,7 +144,7 @@ func showRecovery(c *web.Call, v page.View, codes []string, next string) (web.HT
 	return page.Render(c, 0, "recovery", v)
 }
 
-// twoStepForm is a form about two-factor authentication on a user's own page.
+// twoStepForm is a form on the page for a user's own two-factor authentication.
 type twoStepForm struct {
 	Action string `form:"action,required" enum:"begin|confirm|codes|remove" about:"Button that was pressed"`
 	Code   string `form:"code" about:"Code from the authenticator app, or a recovery code"`

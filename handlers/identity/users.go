@@ -245,8 +245,7 @@ func (a users) remove(c *web.Call, in deletedUser) (madeClients, error) {
 	return endClients(c, a.store, c.ID(), "", in.DisableClients)
 }
 
-// roleInTenant describes the refused roles: a tenant's role without a tenant, and a server administrator's role with
-// one.
+// roleInTenant describes rejected roles: a tenant's role without a tenant, and a server administrator's role with one.
 func roleInTenant() []web.Object {
 	inTenant := slices.DeleteFunc(slices.Clone(core.Roles), func(role string) bool { return role == core.RoleOperator })
 	return []web.Object{
@@ -362,7 +361,7 @@ func (a tokens) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.RevokeFamily(behalf(c), id, c.Now)
 }
 
-// export returns the same JSON object that the export command prints.
+// export returns a user's data as the same JSON object that the export command prints.
 func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
 	u, err := a.store.UserWithoutRoles(c, id)
 	if err != nil {
@@ -375,7 +374,8 @@ func (a users) export(c *web.Call, id string) (json.RawMessage, error) {
 	return json.Marshal(data)
 }
 
-// erase deletes a user's data. It reads the names of the clients first, because their creator is unknown afterwards.
+// erase deletes a user's data. It reads the names of the user's clients first, because their creator is unknown
+// afterwards.
 func (a users) erase(c *web.Call, in endingSessions) (made madeClients, err error) {
 	u, err := a.store.UserWithoutRoles(c, c.ID())
 	if err == nil {
@@ -431,7 +431,7 @@ func (a team) find(c *web.Call) error {
 	return err
 }
 
-// teammate returns the tenant whose team is changed. If the user in the path is not in the team, it returns
+// teammate returns the tenant whose team is to change. If the user in the path is not on that team, it returns
 // web.ErrNotFound.
 func (a team) teammate(c *web.Call, named string) (string, error) {
 	tenant, err := web.OneTenant(c, named)

@@ -34,7 +34,7 @@ func monthsOf(months *int) int {
 	return *months
 }
 
-// hygiene returns how many people on a list can't be reached or may be inactive.
+// hygiene returns the numbers of people on a list who can't be reached or may be inactive.
 func (a listExtras) hygiene(c *web.Call, in hygieneQuery) (core.Hygiene, error) {
 	return a.store.ListHygiene(c, c.ID(), monthsOf(in.Months), c.Now)
 }

@@ -119,7 +119,7 @@ func (a listExtras) growth(c *web.Call, in growthQuery) ([]core.DayCounts, error
 	return a.store.ListGrowth(c, c.ID(), c.Now, days)
 }
 
-// driftQuery holds the maximum number of differing subscriptions to return.
+// driftQuery holds the maximum number of differing subscriptions in the response.
 type driftQuery struct {
 	Sample *int `query:"sample" min:"0" max:"100" about:"Maximum number of differing subscriptions to return; default 10"`
 }

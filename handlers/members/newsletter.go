@@ -420,7 +420,7 @@ func (a newsletter) hideFromOriginOf(c *web.Call, listID string) {
 	}
 }
 
-// tenantOrigin reports whether an origin is the https site of a tenant.
+// tenantOrigin reports whether an origin is a tenant's https site.
 func (a newsletter) tenantOrigin(r *http.Request, origin string) bool {
 	host := siteOf(origin)
 	if host == "" {
@@ -430,7 +430,7 @@ func (a newsletter) tenantOrigin(r *http.Request, origin string) bool {
 	return err == nil && ok
 }
 
-// maintains reports whether the caller may write a list's events.
+// maintains reports whether the caller may write events for a list.
 func maintains(c *web.Call, list *core.ListWithTenant) bool {
 	return c.Caller.Has(core.ScopeEventsWrite) && c.Caller.May(core.ActionPeopleAdd, list.TenantID)
 }

@@ -17,7 +17,7 @@ import (
 // token is the only proof of identity.
 type newsletterPages struct{ newsletter }
 
-// press is the Data of a page with one button (handlers/page/pages/press.html).
+// press holds the data for a page with one button (handlers/page/pages/press.html).
 type press struct {
 	Text, Action, Token, Button string
 	Reasons                     []page.Reason // to choose from
@@ -252,7 +252,7 @@ func (p newsletterPages) unsubscribe(c *web.Call, in leaveForm) (web.HTML, error
 	return p.left(c, t, leftAt, "")
 }
 
-// left is the Data of the page after unsubscribing (handlers/page/pages/left.html). Undo contains undo tokens,
+// left holds the data for the page after unsubscribing (handlers/page/pages/left.html). Undo contains undo tokens,
 // separated by blanks. It is empty if the subscriber has the token in an email.
 type left struct {
 	Lines      []string

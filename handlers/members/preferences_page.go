@@ -24,7 +24,7 @@ type holder struct {
 	sent    bool                 // the link was just sent
 }
 
-// manageData is the Data of handlers/page/pages/preferences.html.
+// manageData holds the data for handlers/page/pages/preferences.html.
 type manageData struct {
 	Token, List string
 	Fields      []page.FormField
@@ -186,7 +186,7 @@ func fieldsOfList(list *core.ListWithTenant, preferences core.Preferences, fille
 	return fields
 }
 
-// The actions of the page's buttons.
+// Actions of the page's buttons.
 const (
 	actSave     = "save"
 	actLeave    = "leave"
@@ -237,7 +237,7 @@ func (p newsletterPages) changePreferences(c *web.Call, form map[string]string) 
 	return web.HTML{}, core.Invalidf("action", "The request is malformed. Go back and start again.")
 }
 
-// undoTokens is the maximum size of the undo tokens in a form, in bytes. It is enough for at least 24 lists, and
+// undoTokens is the maximum total size in bytes of the undo tokens in a form. It is enough for at least 24 lists, and
 // usually for about 75.
 const undoTokens = 12 * web.KiB
 
@@ -331,7 +331,7 @@ type movedPath struct {
 	List string `query:"list" about:"ID of the list, for tenants without their own domain"`
 }
 
-// linkRequest is the Data of handlers/page/pages/asklink.html.
+// linkRequest holds the data for handlers/page/pages/asklink.html.
 type linkRequest struct{ List, Text string }
 
 // askLink shows the page on which a visitor without a link can request one.

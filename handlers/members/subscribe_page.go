@@ -19,7 +19,7 @@ const honeypot = "_website"
 // maxFreeFields is the maximum number of preferences that a form can set besides the list's fields.
 const maxFreeFields = 20
 
-// subscribeData is the Data of handlers/page/pages/subscribe.html.
+// subscribeData holds the data for handlers/page/pages/subscribe.html.
 type subscribeData struct {
 	Action, Email, Source string
 	Description, Consent  []string // paragraphs

@@ -14,7 +14,7 @@ import (
 type suppressionExport struct {
 	TenantID string `query:"tenant_id" like:"tenant"`
 	suppressionFilter
-	// for spreadsheet programs: with a byte order mark, and this character between cells
+	// cell separator for spreadsheet programs, which also get a byte order mark
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 

@@ -158,8 +158,8 @@ func LinkError(c *web.Call, err error) error {
 	return &said
 }
 
-// Blame sets the error to show in a signed-in user's form and returns the HTTP status. If the user can't fix the error,
-// Blame returns it unchanged.
+// Blame shows an error in a signed-in user's form and returns the HTTP status for it. If the user can't fix the error,
+// Blame returns the error unchanged.
 func (v *View) Blame(c *web.Call, fault error) (status int, err error) {
 	if fault == nil {
 		return 0, nil

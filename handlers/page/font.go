@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// The font for articles in archives is Newsreader (pages/newsreader/OFL.txt): the Latin letters in all weights.
+// Newsreader, the font for articles in archives (pages/newsreader/OFL.txt): its Latin letters in all weights.
 var (
 	//go:embed pages/newsreader/newsreader-latin.woff2
 	uprightFont []byte
@@ -54,7 +54,8 @@ var spares = []struct {
 	{"Spare DejaVu", "DejaVu Serif", 82.5},
 }
 
-// fontFaces declares the font and its spares. A page whose font loads late keeps the spare font, so nothing moves.
+// fontFaces declares the font and its fallbacks. If the font loads late, the page keeps the fallback, so that nothing
+// moves.
 var fontFaces = func() string {
 	var b strings.Builder
 	for _, f := range [][2]string{{"normal", Fonts.Upright}, {"italic", Fonts.Italic}} {

@@ -8,8 +8,8 @@ import (
 	"newsletterd/core"
 )
 
-// embeddedForm is a form for a tenant's own site. It needs no scripts, cookies or files from this server, only the URL
-// that it posts to.
+// embeddedForm is a signup form for a tenant's own site. It needs no scripts, cookies or files from this server, only
+// the URL to which it posts.
 var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Action}}" method="post" accept-charset="utf-8">
   <label>{{.W.Email}} <input type="email" name="email" autocomplete="email" maxlength="254" required></label>
 {{- range .Fields.Open}}
@@ -37,8 +37,8 @@ var embeddedForm = template.Must(template.New("form").Parse(`<form action="{{.Ac
 </form>
 `))
 
-// WriteForm writes a list's signup form, in the list's language, for the tenant's own site. The form posts to the
-// tenant's public_url, or to origin if the tenant has none.
+// WriteForm writes the HTML of a list's signup form for the tenant's own site, in the list's language. The form posts
+// to the tenant's public_url, or to origin if the tenant has none.
 func WriteForm(w io.Writer, l *core.ListWithTenant, origin string) error {
 	d := Style{Lang: l.PageLanguage(), Tenant: TenantBrand(OwnBrand(), &l.Tenant).Name}
 	return embeddedForm.Execute(w, struct {
@@ -49,15 +49,15 @@ func WriteForm(w io.Writer, l *core.ListWithTenant, origin string) error {
 	}{l, d.Words(), cmp.Or(l.Tenant.PublicURL, origin) + SubscribePath(l.ID), TrackingBoxOf(&l.Tenant, &d)})
 }
 
-// TrackingBox is the checkbox for a subscriber's consent to individual open and click tracking. It is checked only if
-// it was checked in a submitted form that was refused. A nil TrackingBox means that the tenant doesn't ask for consent.
+// TrackingBox is the checkbox for consent to individual open and click tracking. It is checked only if the visitor
+// checked it in a form that was rejected. A nil TrackingBox means that the tenant doesn't ask for consent.
 type TrackingBox struct {
 	Name, Text, Version string
 	Checked             bool
 }
 
-// TrackingBoxOf returns the checkbox for a tenant's form in a style's language, or nil if the tenant doesn't ask for
-// consent.
+// TrackingBoxOf returns a tenant's consent checkbox in the language of a style. If the tenant doesn't ask for consent,
+// it returns nil.
 func TrackingBoxOf(t *core.Tenant, s *Style) *TrackingBox {
 	if !t.AsksForTracking() {
 		return nil

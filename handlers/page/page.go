@@ -17,7 +17,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// files holds the templates and texts of the pages. There is a shared layout, and for each page a template that defines
+// files holds the templates and strings of the pages. All pages share a layout, and each has a template that defines
 // "content". The pages work without scripts.
 //
 //go:embed pages/*.html pages/words
@@ -63,7 +63,7 @@ func (s Script) Serve(c *web.Call, _ struct{}) (web.Text, error) {
 // Link is a link above the title of a page. The zero value means no link.
 type Link struct{ Path, Text string }
 
-// Wrong reports whether Fault refers to a field of the form.
+// Wrong reports whether Fault is about this field.
 func (v View) Wrong(field string) bool { return v.Fault != "" && v.Field == field }
 
 // Expand replaces the placeholders in text.
@@ -85,7 +85,7 @@ func shownFields(v View, fields []FormField, prefix string) fieldSet {
 	return fieldSet{v.W, fields, prefix}
 }
 
-// Note is the Data of a page that only shows a message (pages/message.html).
+// Note holds the data for a page that only shows a message (pages/message.html).
 type Note struct {
 	Lines          []string
 	Hint           string
@@ -132,12 +132,12 @@ func Block(w io.Writer, name, block string, data any) error {
 	return templates.Execute(w, name, block, data)
 }
 
-// RenderMessage renders a page that only shows a message.
+// RenderMessage renders a page that shows only a message.
 func RenderMessage(c *web.Call, status int, title string, n Note, b Brand) (web.HTML, error) {
 	return Render(c, status, "message", View{Title: title, Brand: b, Data: n})
 }
 
-// Brand is the brand that a page shows: the tenant's or the server's own.
+// Brand is a brand for pages: a tenant's or the server's own.
 type Brand struct {
 	Name  string
 	Logo  string // URL of the logo; empty: the name is shown instead
@@ -163,7 +163,7 @@ const OwnName = "newsletterd"
 // OwnBrand returns the server's own brand.
 func OwnBrand() Brand { return Brand{Name: OwnName, Style: stylePath()} }
 
-// BrandOf returns the brand of a tenant and sets the language of the request's pages to the tenant's.
+// BrandOf returns a tenant's brand, and makes the request's pages use the tenant's language.
 func BrandOf(c *web.Call, tenantID string) (Brand, error) {
 	if tenantID == "" {
 		return OwnBrand(), nil
@@ -178,7 +178,7 @@ func BrandOf(c *web.Call, tenantID string) (Brand, error) {
 	return ApplyTenant(c, &t), nil
 }
 
-// ApplyTenant sets the brand and language of the request's pages to a tenant's.
+// ApplyTenant gives the request's pages the brand and the language of a tenant, and returns the brand.
 func ApplyTenant(c *web.Call, t *core.Tenant) Brand {
 	b := TenantBrand(OwnBrand(), t)
 	StyleOf(c).Brand, StyleOf(c).Tenant = b, b.Name

@@ -31,7 +31,7 @@ const ownColor = "#1d6b52" // also the color of the console
 // browsers may cache the stylesheet forever.
 func stylePath() string { return "/style.css?v=" + styleVersion }
 
-// tenantStyle returns the path of the stylesheet for a tenant's color (#rrggbb; empty: the first theme's).
+// tenantStyle returns the path of the stylesheet with a tenant's color (#rrggbb; empty: the first theme's color).
 func tenantStyle(color string) string {
 	return stylePath() + "&color=" + strings.TrimPrefix(cmp.Or(color, core.LetterLight.Accent), "#")
 }

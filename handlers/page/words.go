@@ -12,7 +12,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// Words holds the texts of subscribers' pages in one language (pages/words). {{email}}, {{list}}, {{tenant}} and
+// Words holds the strings on subscribers' pages in one language (pages/words). {{email}}, {{list}}, {{tenant}} and
 // {{field}} are placeholders.
 type Words struct {
 	userWords
@@ -103,7 +103,7 @@ type Words struct {
 	FailedTitle        string `json:"failed_title"`
 }
 
-// AllWords returns the pages' texts by language. They are read on the first call.
+// AllWords returns the pages' strings by language. They are read on the first call.
 var AllWords = sync.OnceValue(func() map[string]*Words {
 	all := map[string]*Words{}
 	for _, lang := range core.Languages {
@@ -123,7 +123,7 @@ var AllWords = sync.OnceValue(func() map[string]*Words {
 
 type styleKey struct{}
 
-// StyleOf returns the style of a request's pages. The caller may change it.
+// StyleOf returns the style of a request's pages. Changes to it affect the pages.
 func StyleOf(c *web.Call) *Style {
 	if s, ok := c.Value(styleKey{}).(*Style); ok {
 		return s
@@ -143,7 +143,7 @@ type Style struct {
 	Link, LinkText string // URL and text of a link on an error page
 }
 
-// ApplyList applies the style of a list's tenant to the pages of this request, including error pages.
+// ApplyList gives this request's pages, including error pages, the style of a list's tenant.
 func ApplyList(c *web.Call, list *core.ListWithTenant, email core.Email) {
 	c.Tenant = list.TenantID
 	*StyleOf(c) = Style{
@@ -153,8 +153,8 @@ func ApplyList(c *web.Call, list *core.ListWithTenant, email core.Email) {
 	StyleOf(c).Tenant = StyleOf(c).Brand.Name
 }
 
-// WordsOf returns the texts for the request's pages in the language of their list or tenant. If there is none, the
-// browser's preferred language is used.
+// WordsOf returns the strings for the request's pages in the language of their list or tenant. If there is none, it
+// uses the browser's preferred language.
 func WordsOf(c *web.Call) *Words {
 	if StyleOf(c).Lang == "" {
 		StyleOf(c).Lang = cmp.Or(c.Language(), core.Languages[0])
@@ -162,7 +162,7 @@ func WordsOf(c *web.Call) *Words {
 	return StyleOf(c).Words()
 }
 
-// Words returns the texts in the style's language, by default the first language.
+// Words returns the strings in the style's language, or in the first language if the style has none.
 func (s *Style) Words() *Words {
 	if w := AllWords()[s.Lang]; w != nil {
 		return w
@@ -189,7 +189,7 @@ func (w *Words) Reasons() []Reason {
 	}
 }
 
-// trackingWords holds the texts for consent to individual open and click tracking.
+// trackingWords holds the strings for consent to individual open and click tracking.
 type trackingWords struct {
 	TrackingText      string `json:"tracking_text"`
 	TrackingTitle     string `json:"tracking_title"`

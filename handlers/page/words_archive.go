@@ -8,7 +8,7 @@ import (
 	"newsletterd/core"
 )
 
-// archiveWords holds the texts of public archives in one language.
+// archiveWords holds the strings of public archives in one language.
 type archiveWords struct {
 	ArchiveNone    string `json:"archive_none"`
 	ArchiveAll     string `json:"archive_all"`

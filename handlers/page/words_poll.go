@@ -1,6 +1,6 @@
 package page
 
-// pollWords holds the texts of poll pages in one language.
+// pollWords holds the strings of poll pages in one language.
 type pollWords struct {
 	PollAs           string `json:"poll_as"`    // {{who}}: the masked address
 	PollGiven        string `json:"poll_given"` // {{answer}}: the current answer

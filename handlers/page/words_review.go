@@ -9,7 +9,7 @@ import (
 	"newsletterd/core"
 )
 
-// reviewWords holds the texts of the review page.
+// reviewWords holds the review page's strings in one language.
 type reviewWords struct {
 	ReviewTitle       string `json:"review_title"`
 	ReviewAsks        string `json:"review_asks"`
@@ -96,7 +96,8 @@ func (w *reviewWords) StateOf(s core.CampaignState) string {
 	return w.ReviewIsOver
 }
 
-// ChangesOf returns one line for each change to a campaign since the reviewer read it, with the author of the change.
+// ChangesOf returns a line for each change in err, a change that was made to a campaign since the reviewer read it. The
+// line names the change's author.
 func ChangesOf(w *Words, err error, zone *time.Location) (lines []string) {
 	fault, ok := errors.AsType[*core.Error](err)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// userWords holds the texts of users' pages and of errors on all pages in one language. Additional placeholders are
+// userWords holds the strings on users' pages and in errors on all pages in one language. Additional placeholders are
 // {{client}}, {{target}}, {{when}}, {{count}}, {{scopes}}, {{name}}, {{browser}} and {{system}}.
 type userWords struct {
 	ThisNewsletter     string `json:"this_newsletter"`
@@ -308,7 +308,7 @@ func (w *Words) Scope(s string) string {
 	return s
 }
 
-// Ago describes how long ago something was used.
+// Ago describes the time from then to now, such as when a browser was last used.
 func (w *Words) Ago(now, then core.Instant) string {
 	switch d := now.Sub(then); {
 	case d < 2*time.Minute:

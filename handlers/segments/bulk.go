@@ -102,7 +102,7 @@ func (r *Room) findBulk(c *web.Call) error {
 	return web.OwnRecord(c, a.TenantID, core.ActionPeopleMasked, err, web.ErrNotFound)
 }
 
-// mayBulk returns an error if the caller may not perform a kind of bulk action on a tenant's people.
+// mayBulk returns an error if the caller may not perform this kind of bulk action on a tenant's people.
 func mayBulk(c *web.Call, kind, tenant string) error {
 	if right := core.BulkRight(kind); !c.Caller.May(right, tenant) {
 		return core.Lacking(right)

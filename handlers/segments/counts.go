@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// evaluations is the maximum number of counts and pages of people that are evaluated concurrently.
+	// evaluations is the maximum number of concurrent requests that evaluate a rule to count or list people.
 	evaluations = 2
 	// turnWait is the maximum time that a request waits for its turn to evaluate a rule.
 	turnWait = 2 * time.Second

@@ -161,7 +161,7 @@ func named(g *core.Segment, ifMatch string) bool {
 	return false
 }
 
-// tagged returns a segment as the response and sets its ETag.
+// tagged sets the ETag of a response with a segment.
 func tagged(c *web.Call, g core.Segment, err error) (core.Segment, error) {
 	if err == nil {
 		c.Header().Set("ETag", tagOf(&g))
@@ -181,7 +181,7 @@ func (r *Room) uses(c *web.Call, id string) ([]core.SegmentUse, error) {
 	return append([]core.SegmentUse{}, uses...), err
 }
 
-// segmentField is a field that one or more lists have with the same type.
+// segmentField is a field that one or more lists have, with the same type.
 type segmentField struct {
 	Name    string   `json:"name" about:"Name of the field, as in a rule"`
 	Label   string   `json:"label" about:"Label shown to people; the name if no list asks for the field"`
@@ -191,7 +191,7 @@ type segmentField struct {
 	Lists   []string `json:"lists" about:"IDs of the lists that ask for it"`
 }
 
-// listPage is the number of lists per read.
+// listPage is the number of lists in one read.
 const listPage = 200
 
 func (r *Room) fields(c *web.Call, in web.TenantFilter) ([]segmentField, error) {

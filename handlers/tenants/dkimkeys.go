@@ -92,7 +92,7 @@ func (a dkimKeys) withRecords(c *web.Call, keys []core.DKIMKey) []dkimKey {
 	return rows
 }
 
-// published returns the state of a key's record and, if the record is not published, the reason.
+// published returns the state of a key's DNS record and, if the record isn't published, the reason.
 func (a dkimKeys) published(ctx context.Context, k *core.DKIMKey) (state, reason string) {
 	if ctx.Err() != nil {
 		return "unknown", "DNS was not checked."

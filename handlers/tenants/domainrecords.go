@@ -60,7 +60,7 @@ type domainRecords struct {
 	bytes   int                  // upper bound of their size, which forget doesn't reduce
 }
 
-// dnsAnswer is a name server's answer.
+// dnsAnswer is the answer to a DNS query.
 type dnsAnswer struct {
 	found []string
 	known bool // whether the server has answered, even if it has no record
@@ -111,7 +111,7 @@ func (a *domainRecords) forget(domain string) {
 	})
 }
 
-// recordsLook is one check of a domain's records.
+// recordsLook is one check of a sender domain's DNS records.
 type recordsLook struct {
 	*domainRecords
 	ctx    context.Context
@@ -205,7 +205,7 @@ func (l *recordsLook) spf(r *core.DomainRecord, mechanisms []string) {
 	}
 }
 
-// spfOfOthers looks for SPF records of other senders. Two such records, or a record with a syntax error, are always an
+// spfOfOthers looks for other senders' SPF records. Several such records, or one with a syntax error, are always an
 // error in the domain.
 func (l *recordsLook) spfOfOthers() core.DomainRecord {
 	r := core.DomainRecord{Purpose: core.RecordSPF, DNSRecord: core.DNSRecord{Type: "TXT", Name: l.domain.Domain}}

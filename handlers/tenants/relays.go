@@ -15,7 +15,7 @@ import (
 	"newsletterd/store/db"
 )
 
-// RelayOptions describes how emails are sent.
+// RelayOptions holds the settings for how emails are sent.
 type RelayOptions struct {
 	State core.RelayState // from the configuration; an empty transport means smtp
 	From  string          // address of the server itself
@@ -136,7 +136,7 @@ func (a relays) try(c *web.Call, in newRelayTest) (out core.RelayTest, err error
 	return out, nil
 }
 
-// throttle limits a tenant's tests.
+// throttle counts a tenant's test email, and returns an error if there were too many.
 func (a relays) throttle(c *web.Call, tenant string) error {
 	wait, err := a.store.Throttle(c, "relay-test:"+tenant, relayTests, relayTestsWindow, c.Now)
 	if err == nil && wait > 0 {

@@ -86,7 +86,7 @@ func (a senderDomains) list(c *web.Call, in web.TenantFilter, page core.Page) ([
 	return a.store.SenderDomainViews(c, found...)
 }
 
-// view returns a sender domain in the format of responses.
+// view converts a sender domain to the response format.
 func (a senderDomains) view(c *web.Call, d core.SenderDomain, err error) (core.SenderDomainView, error) {
 	if err != nil {
 		return core.SenderDomainView{}, err

@@ -96,10 +96,10 @@ func (a tenantsAPI) remove(c *web.Call, id string) (web.None, error) {
 	return web.None{}, a.store.DeleteTenant(c, id, web.Actor(c), c.Now)
 }
 
-// mailTexts lists the emails whose texts a tenant and a list can customize.
+// mailTexts lists the emails whose text tenants and lists can customize.
 var mailTexts = []string{"confirm", "subscribed", "unsubscribed", "preferences"}
 
-// ofMailTexts returns the OpenAPI refusals for customized email texts.
+// ofMailTexts returns the OpenAPI refusals for custom email text.
 func ofMailTexts() (out []web.Refusal) {
 	for _, of := range mailTexts {
 		for _, part := range []string{".subject", ".text"} {
