@@ -144,7 +144,7 @@ func (a *BulkAction) Summary() map[string]int64 {
 }
 
 // PendsBefore makes a subscription pending again that a bulk action unsubscribed at the instant left. If the
-// subscription has changed since then, PendsBefore returns false and does nothing.
+// subscription has changed since then, PendsBefore does nothing. It reports whether it changed the subscription.
 func (s *Subscription) PendsBefore(left, now Instant) bool {
 	if s.Status != SubscriptionUnsubscribed || s.ChangedAt != left {
 		return false

@@ -52,9 +52,12 @@ func CheckTagName(name string) error {
 	return nil
 }
 
-// TagNames returns the names of tags without surrounding space and duplicates. If a person can't have these tags, it
-// returns an error.
+// TagNames returns the names of tags without surrounding space and duplicates. It returns an error if there are more
+// than MaxTagsOfOne, with duplicates, or if a name isn't valid.
 func TagNames(names []string) (Strings, error) {
+	if len(names) > MaxTagsOfOne {
+		return nil, Invalidf("tags", "A person can have at most %d tags. Remove one first.", MaxTagsOfOne)
+	}
 	trimmed := Strings{}
 	for _, name := range names {
 		name = strings.TrimSpace(name)
@@ -67,9 +70,6 @@ func TagNames(names []string) (Strings, error) {
 			return nil, err
 		}
 		trimmed = trimmed.With(name)
-	}
-	if len(trimmed) > MaxTagsOfOne {
-		return nil, Invalidf("tags", "A person can have at most %d tags. Remove one first.", MaxTagsOfOne)
 	}
 	return trimmed, nil
 }

@@ -205,7 +205,7 @@ func TestConsoleSegments(t *testing.T) {
 		if again := e.saves(at, controls(t, page, "segment")); again.Revision != g.Revision {
 			t.Errorf("saved unchanged: revision %d", again.Revision)
 		}
-		e.sends(here, http.StatusConflict, form, "other name", "-Complete the conditions")
+		e.sends(here, http.StatusConflict, form, "already in use", "-Complete the conditions")
 		e.shows("/segments", http.StatusOK, "Yearly", `data-label="people">2<`)
 
 		e.campaign = e.seed.NewCampaign(e.shop)

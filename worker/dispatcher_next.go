@@ -117,7 +117,8 @@ func (d *dispatcher) open(p *pace, c *clock) bool {
 	return false
 }
 
-// openTenant is like open for a tenant, which may also be paused because its sender was refused.
+// openTenant is like open for a tenant: it reports whether the tenant may send. A tenant may also be paused because its
+// sender was refused.
 func (d *dispatcher) openTenant(t *tenantQueue, c *clock) bool {
 	if !t.until.IsZero() {
 		if t.until.After(c.now()) {

@@ -91,7 +91,7 @@ func (f *inflight) used() int { return len(f.slots) }
 
 // enter waits until the group has room for another unanswered message, and then counts the message. A group may have at
 // most as many unanswered messages as it leaves for all other groups, so a relay that never replies doesn't stop the
-// others. enter returns false if ctx ends first.
+// others. enter reports whether there was room before ctx ended.
 func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	stop := context.AfterFunc(ctx, func() {
 		f.mu.Lock()
@@ -112,7 +112,7 @@ func (f *inflight) enter(ctx context.Context, g *relayGroup) bool {
 	return true
 }
 
-// enterNow is like enter, but returns false instead of waiting.
+// enterNow is like enter, but doesn't wait. It reports whether there was room.
 func (f *inflight) enterNow(g *relayGroup) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -113,7 +113,7 @@ func (q *preparedQueue) prepare(ctx context.Context) {
 	}
 }
 
-// add takes one more email, and prepares it or queues it for the pool. It returns false if there is none.
+// add takes one more email, and prepares it or queues it for the pool. It reports whether there was one.
 func (q *preparedQueue) add(ctx context.Context, wait bool) bool {
 	s := q.sender
 	if len(q.queue) > 0 && s.pool.full() {

@@ -102,8 +102,8 @@ func (r *loader) setProvider(name, key string, value any, kind, from string) {
 	r.source[path], r.cfg.From[path] = from, kind
 }
 
-// providerEnv reads a variable NEWSLETTERD_PROVIDERS_<NAME>_<KEY>, in which _ also represents a dash in the name. For
-// any other variable, it returns false.
+// providerEnv reads a variable and reports whether it is NEWSLETTERD_PROVIDERS_<NAME>_<KEY>, in which _ also represents
+// a dash in the name.
 func (r *loader) providerEnv(name, value string) bool {
 	rest, ok := strings.CutPrefix(name, EnvPrefix+strings.ToUpper(providersSection)+"_")
 	cut := strings.LastIndexByte(rest, '_')
