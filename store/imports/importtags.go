@@ -23,7 +23,7 @@ const importEveryone = 10
 
 // tagEveryone stores the names of the tags for everyone in an import.
 func tagEveryone(tx *db.Tx, id string, names core.Strings) error {
-	_, err := tx.Exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ?", id, importEveryone)
+	_, err := tx.Exec("DELETE FROM import_chunk WHERE import_id = ? AND kind = ? AND no = 0", id, importEveryone)
 	if err != nil || len(names) == 0 {
 		return err
 	}
