@@ -166,6 +166,9 @@ func TestConsolePeopleByTag(t *testing.T) {
 		}
 		e.shows("/people?"+list+"&tagged="+vip+"&status=unsubscribed", http.StatusOK,
 			"only find people with the status")
+		e.shows("/people?"+list+"&tagged="+vip, http.StatusOK, "only find people with the status")
+		e.shows("/people?"+list+"&tagged="+vip+"&status=active", http.StatusOK, "-only find people with the status")
+		e.shows("/people?"+list, http.StatusOK, "-only find people with the status")
 		e.shows("/people?"+list+"&tagged="+vip+"&columns=1&column=tags", http.StatusOK, `<td class="soft">VIP</td>`)
 		e.shows("/people?"+list+"&q=ada", http.StatusOK, "-/new-bulk?", "-clear the search")
 		e.shows("/people?"+list, http.StatusOK, "-/new-bulk?", "-on all pages together") // there is one page

@@ -68,8 +68,7 @@ func (d *peopleData) readAnswers(p *Page) error {
 // answer. If the rule can't be evaluated, the page shows the reason and no people.
 func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 	if d.Status != "" && d.Status != core.SubscriptionActive {
-		d.Unknown = p.T("Segments, tags and answers only find people with the status “{{status}}”.", "status",
-			p.PersonBadge(core.SubscriptionActive).Text)
+		d.Unknown = p.onlyActive()
 		return "", nil
 	}
 	next, err = readAsked(p, web.Question{
@@ -84,6 +83,20 @@ func (d *peopleData) readRuled(p *Page, size int) (next string, err error) {
 		return "", nil
 	}
 	return next, err
+}
+
+// onlyActive returns the note that rules find subscribed people only.
+func (p *Page) onlyActive() string {
+	return p.T("Segments, tags and answers only find people with the status “{{status}}”.", "status",
+		p.PersonBadge(core.SubscriptionActive).Text)
+}
+
+// Narrowed returns a note if the filter has no status but finds subscribed people only.
+func (d *peopleData) Narrowed(p *Page) string {
+	if d.Status != "" || !d.ruled() {
+		return ""
+	}
+	return p.onlyActive()
 }
 
 // peopleFile returns the API request for exporting the people who match the page's filter.
