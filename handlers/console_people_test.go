@@ -223,6 +223,28 @@ func TestConsoleAddsAPerson(t *testing.T) {
 	})
 }
 
+// Forms have the first and the last name unless the list has the full name, also if the list has only one of them.
+func TestConsoleNamesOfPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		first, last := `name="field.first_name"`, `name="field.last_name"`
+		for field, shown := range map[string][]string{
+			"city": {first, last}, "first_name": {first, last}, "last_name": {first, last},
+			"vorname": {`name="field.vorname"`, last, "-" + first},
+			"name":    {`name="field.name"`, "-" + first, "-" + last},
+		} {
+			e.sends("/lists/"+e.list.ID+"/questions", http.StatusSeeOther, url.Values{
+				"q1.name": {field}, "q1.label": {field}, "q1.type": {"text"},
+			})
+			page := e.shows("/new-person", http.StatusOK, shown...)
+			if at := strings.Index(page, last); at >= 0 && strings.Index(page, first) > at {
+				t.Errorf("%s: the last name comes first", field)
+			}
+			e.shows("/people/"+e.found("joan@reader.example").ID, http.StatusOK, shown...)
+		}
+	})
+}
+
 // The page of a person shows the consent history with the texts agreed to, the lists and the fields.
 func TestConsolePerson(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

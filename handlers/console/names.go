@@ -72,16 +72,24 @@ func (p *Page) knownLabel(name string) string {
 	return name
 }
 
-// withNames returns a list's fields. If there are no name fields, it puts first and last name in front.
+// withNames returns a list's fields. If the list has no field for the full name, it adds the first name and the last
+// name unless the list has them.
 func (p *Page) withNames(fields core.Fields) core.Fields {
-	for i := range fields {
-		switch core.KnownField(fields[i].Name) {
-		case "first_name", "last_name", "name":
-			return fields
-		}
+	at := func(name string) int {
+		return slices.IndexFunc(fields, func(f core.Field) bool { return core.KnownField(f.Name) == name })
 	}
-	return append(core.Fields{
-		{Name: "first_name", Label: p.knownLabel("first_name"), Type: core.FieldText},
-		{Name: "last_name", Label: p.knownLabel("last_name"), Type: core.FieldText},
-	}, fields...)
+	named := func(name string) core.Field {
+		return core.Field{Name: name, Label: p.knownLabel(name), Type: core.FieldText}
+	}
+	if at("name") >= 0 {
+		return fields
+	}
+	fields = slices.Clone(fields)
+	if at("first_name") < 0 {
+		fields = slices.Insert(fields, max(0, at("last_name")), named("first_name"))
+	}
+	if at("last_name") < 0 {
+		fields = slices.Insert(fields, at("first_name")+1, named("last_name"))
+	}
+	return fields
 }
