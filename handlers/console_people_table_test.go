@@ -152,6 +152,22 @@ func TestConsolePeopleTable(t *testing.T) {
 	})
 }
 
+// A field that the list doesn't have is a column if someone on the page has it, for example from an imported file.
+func TestConsolePeopleColumnsOfImports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		_, err := e.store.SetPreferences(t.Context(), e.list.ID, "grace@reader.example",
+			`{"_tracking":true,"bought":"Fern"}`, e.seed.Time())
+		e.must(err)
+		e.shows("/people", http.StatusOK, `value="field.bought"`, "-_tracking", "-Fern")
+		e.shows("/people?columns=1&column=field.bought", http.StatusOK, "Fern")
+		e.shows("/people?q=joan", http.StatusOK, `-value="field.bought"`)
+		e.seed.NewList(func(in *core.ListInput) { in.TenantID = new(e.tenant.ID) })
+		e.shows("/people", http.StatusOK, `-value="field.bought"`, "-Fern")
+		e.shows("/people?list="+e.list.ID, http.StatusOK, "Fern")
+	})
+}
+
 // An export has a column for each field, and its file name contains the list and the day. Preferences without a field
 // are not lost: an import of the file restores everything.
 func TestConsoleExportsFields(t *testing.T) {

@@ -41,16 +41,21 @@ func (p *Page) undeclared(l *core.List) (names []string, err error) {
 	if _, err := p.Get("/api/admin/subscribers", q, &people); err != nil {
 		return nil, err
 	}
+	return undeclaredBy(people, l.Fields), nil
+}
+
+// undeclaredBy returns the names of fields that people have but that the list doesn't declare.
+func undeclaredBy(people []person, fields core.Fields) (names []string) {
 	for i := range people {
 		for name := range people[i].Preferences.Values() {
-			declared := slices.ContainsFunc(l.Fields, func(f core.Field) bool { return f.Name == name })
+			declared := slices.ContainsFunc(fields, func(f core.Field) bool { return f.Name == name })
 			if !declared && core.IsFieldName(name) && !strings.HasPrefix(name, "_") && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
 	slices.Sort(names)
-	return names, nil
+	return names
 }
 
 // KnownLabel returns the label for a field with a known name, otherwise the name.

@@ -267,12 +267,16 @@ func withQuery(address, name, value string) string {
 	return path + "?" + q.Encode()
 }
 
-// chooseColumns sets the table's columns. The browser stores the visitor's choice.
+// chooseColumns sets the table's columns. Fields that the list doesn't declare are columns if someone on the page has
+// them. The browser stores the visitor's choice.
 func (d *peopleData) chooseColumns(p *Page, lists []core.CountedList) {
 	fields := core.Fields{}
 	for i := range lists {
 		if d.Readable && (lists[i].ID == d.List || len(lists) == 1) {
-			fields = lists[i].Fields
+			fields = slices.Clone(lists[i].Fields)
+			for _, name := range undeclaredBy(d.People, fields) {
+				fields = append(fields, core.Field{Name: name, Label: p.knownLabel(name)})
+			}
 		}
 	}
 	chosen := strings.Split(p.Cookie(columnsCookie), ",")
