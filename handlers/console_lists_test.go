@@ -200,7 +200,7 @@ func TestConsoleListFieldsOfImports(t *testing.T) {
 		e.must(err)
 		page := e.path("lists", e.list.ID, "questions")
 		e.sends(page, url.Values{"q1.name": {"city"}, "q1.label": {"City"}, "q1.type": {"text"}})
-		shown := e.shows(page, "Fields from imports and the API", `href="?add=bought#field-bought"`)
+		shown := e.shows(page, "Fields you can add", `href="?add=bought#field-bought"`)
 		if strings.Count(shown, "?add=") != 1 || strings.Contains(shown, `value="bought"`) {
 			t.Errorf("fields to add: %s", shown)
 		}
