@@ -81,6 +81,10 @@ func TestConsoleTagAsRecipients(t *testing.T) {
 			t.Errorf("the segments are %q", segments)
 		}
 		e.shows("/segments/"+segments[0], http.StatusOK, "Tag: Press", "Press")
+		e.shows("/segments", http.StatusOK, "Created automatically for campaigns to the tag “Press”")
+		at := `value="` + segments[0] + `"`
+		e.shows("/people?tagged="+tags[0].ID, http.StatusOK, "-"+at, `-name="segment"`)
+		e.shows("/people?segment="+segments[0], http.StatusOK, at+" selected")
 		e.shows(e.path("/send"), http.StatusOK, "<dt>Tag</dt><dd>Press</dd>", "5 without the tag = 0",
 			"no one on the selected lists has the tag", "-Tag: Press", "-not in the segment")
 		e.sends(e.path(""), http.StatusBadRequest,

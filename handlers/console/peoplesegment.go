@@ -4,20 +4,27 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
 	"newsletterd/handlers/web"
 )
 
-// readSegment reads the available segments, and the chosen one. If the chosen one was deleted, the page says so.
+// readSegment reads the available segments, and the chosen one. Segments created for a tag are left out. If the chosen one was deleted, the page says so.
 func (d *peopleData) readSegment(p *Page) error {
 	if !p.May(core.ActionSegmentRead) {
 		return nil
 	}
 	all, err := p.allSegments()
-	if err != nil || len(all) == 0 && d.Segment == "" {
+	if err != nil {
 		return err
+	}
+	all = slices.DeleteFunc(all, func(s core.Segment) bool { // found by their tag
+		return s.ID != d.Segment && p.namedForTag(&s) != ""
+	})
+	if len(all) == 0 && d.Segment == "" {
+		return nil
 	}
 	d.Segments = segmentOptions(all, "", option{"", p.T("All segments")})
 	if d.Segment != "" && !hasOption(d.Segments, d.Segment) {

@@ -42,6 +42,7 @@ type segmentsData struct {
 type listedSegment struct {
 	core.Segment
 	Count string
+	Tag   string // tag that the segment was created for, if any
 }
 
 // Limits for the counts in the table.
@@ -66,7 +67,7 @@ func (o *Console) segments(p *Page) (web.HTML, error) {
 	}
 	begun := time.Now()
 	for i := range found {
-		row := listedSegment{Segment: found[i], Count: "–"}
+		row := listedSegment{Segment: found[i], Count: "–", Tag: p.namedForTag(&found[i])}
 		if i < countedSegments && time.Since(begun) < countingTime {
 			if row.Count, err = p.listedCount(map[string]any{"segment_id": row.ID}, listIDs(lists)); err != nil {
 				return web.HTML{}, err
