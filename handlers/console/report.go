@@ -193,7 +193,7 @@ func (p *Page) MachineWords(d *reportData) (said []string) {
 // ScannerWords explains link scanners.
 func (p *Page) ScannerWords() string {
 	return p.T("Link scanners are security programs that open links to check them, often within minutes. Their " +
-		"clicks are counted separately.")
+		"opens and clicks are counted separately.")
 }
 
 // Sent reports whether any emails were sent.
