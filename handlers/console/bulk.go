@@ -44,6 +44,9 @@ func (p *Page) BulkBadge(a *core.BulkAction) Badge {
 // BulkTitle describes a bulk action.
 func (p *Page) BulkTitle(a *core.BulkAction) string {
 	list, tag := p.listName(a.ListID), p.bulkTag(a)
+	if a.Rule == "" {
+		return p.selectedTitle(a, list, tag)
+	}
 	switch a.Kind {
 	case core.BulkRemove:
 		return p.T("Remove people from “{{list}}”", "list", list)
@@ -53,6 +56,23 @@ func (p *Page) BulkTitle(a *core.BulkAction) string {
 		return p.T("Remove the tag “{{tag}}” from people on “{{list}}”", "tag", tag, "list", list)
 	}
 	return p.T("Unsubscribe people from “{{list}}”", "list", list)
+}
+
+// selectedTitle describes a bulk action on selected people.
+func (p *Page) selectedTitle(a *core.BulkAction, list, tag string) string {
+	switch a.Kind {
+	case core.BulkRemove:
+		return p.N("Remove 1 selected person from “{{list}}”|Remove {{n}} selected people from “{{list}}”", a.Of, "list",
+			list)
+	case core.BulkTag:
+		return p.N("Add the tag “{{tag}}” to 1 selected person on “{{list}}”|Add the tag “{{tag}}” to {{n}} selected "+
+			"people on “{{list}}”", a.Of, "tag", tag, "list", list)
+	case core.BulkUntag:
+		return p.N("Remove the tag “{{tag}}” from 1 selected person on “{{list}}”|Remove the tag “{{tag}}” from {{n}} "+
+			"selected people on “{{list}}”", a.Of, "tag", tag, "list", list)
+	}
+	return p.N("Unsubscribe 1 selected person from “{{list}}”|Unsubscribe {{n}} selected people from “{{list}}”", a.Of,
+		"list", list)
 }
 
 // BulkAct describes a bulk action without naming the list.
