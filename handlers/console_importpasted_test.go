@@ -106,7 +106,7 @@ func TestConsoleTranslatesColumnFaults(t *testing.T) {
 		e.lang = "de"
 		at := e.uploads(e.list.ID, "a.csv", "Kunde,Ort\nann@reader.example,Ulm\n")
 		e.shows(at, http.StatusOK, "Keine Spalte heißt „E-Mail“.", "Kunde, Ort", "-no column is",
-			`value="Import: a.csv"`)
+			`value="Import: a.csv"`, "Der Dateiname allein beweist wenig.")
 		form, _ := e.choices(at)
 		form.Set("column.0", "")
 		e.sends(at, http.StatusBadRequest, form, "Keine Spalte heißt „E-Mail“.", "-no column is")

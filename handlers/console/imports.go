@@ -244,6 +244,9 @@ func (p *Page) readImport(d *importData) {
 		}
 		if d.isList() { // the name of pasted text says nothing about its origin
 			d.From.Value = ""
+		} else if d.Source == "import "+d.Name && d.ToolName() == "" {
+			d.From.Hint = p.T("The file name alone proves little. If these people agreed, write where and when, for " +
+				"example “Paper list, spring market 2026”. Kept as proof on each person's page.")
 		}
 		d.From.Value = cmp.Or(d.ToolName(), d.From.Value)
 	}
