@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"newsletterd/core"
 	"newsletterd/handlers/page"
@@ -305,8 +306,17 @@ type findingRow struct {
 
 func (p *Page) findingRow(f *core.Finding) findingRow {
 	text, advice := f.Sentences()
-	return findingRow{p.say(core.Sentence{Text: f.Check}), p.say(text), p.say(advice), p.findingBadge(f.Level)}
+	said := moment.ReplaceAllStringFunc(p.say(text), func(at string) string {
+		if t, err := time.Parse(time.RFC3339, at); err == nil {
+			return p.When(core.At(t))
+		}
+		return at
+	})
+	return findingRow{p.say(core.Sentence{Text: f.Check}), said, p.say(advice), p.findingBadge(f.Level)}
 }
+
+// moment matches a time in doctor's texts.
+var moment = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
 // say translates a sentence from doctor. The translations are in words/LANGUAGE/doctor.json.
 func (p *Page) say(s core.Sentence) string {

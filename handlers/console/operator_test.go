@@ -3,7 +3,20 @@ package console
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"newsletterd/core"
+	"newsletterd/handlers/web"
 )
+
+func TestTimesInFindings(t *testing.T) {
+	now := core.At(time.Date(2026, 12, 1, 14, 53, 24, 0, time.UTC))
+	f := core.Finding{Check: "clock", Level: core.LevelOK, Text: "synchronized, 2026-12-01T14:53:24Z"}
+	p := &Page{Call: &web.Call{Now: now}, Lang: "en", Zone: time.FixedZone("", 3600)}
+	if got := p.findingRow(&f).Text; !strings.HasSuffix(got, ", today, 15:53") {
+		t.Error(got)
+	}
+}
 
 func TestStateOfTheReplica(t *testing.T) {
 	for _, c := range []struct {
