@@ -116,6 +116,13 @@ func TestOwnPicturesInABrowser(t *testing.T) {
 		document.addEventListener("securitypolicyviolation", e => faults.push(e.effectiveDirective + " " + e.blockedURI));
 		addEventListener("error", e => faults.push(e.message));`))
 	c := w.edit("Text\n")
+	w.Do(chromedp.EmulateViewport(1280, 800), chromedp.Click("[data-action=blocks]"))
+	w.expect(`(e => e.scrollHeight === e.clientHeight)(document.querySelector(".editor-menu > div:not([hidden])"))`, "true")
+	w.Do(chromedp.Click("[data-action=blocks]"))
+	w.Eval(`(ask => window.fetch = async (to, how) => {
+		if (/upload-picture/.test(to)) await new Promise(done => (window.release = done));
+		return ask(to, how);
+	})(window.fetch)`)
 	const shown = `(e => e && !e.hidden && e.firstChild.naturalWidth === 5)(document.querySelector(".editor-chosen"))`
 	ask := func() {
 		w.put(`document.querySelector(".editor-text > p")`)
@@ -132,6 +139,12 @@ func TestOwnPicturesInABrowser(t *testing.T) {
 	})()`)
 	w.Wait(shown)
 	w.Click(".editor-dialog .primary", chromedp.WaitNotPresent(".editor-dialog"))
+	daemontest.Await(t, "the text is saved without the image", func() bool {
+		return strings.Contains(w.kept(c.ID).Content.Source, "(file:)")
+	})
+	w.Wait(`document.querySelector("[name=revision]").value !== "1"`)
+	w.expect(`/uploaded/.test(document.querySelector("#checks").textContent)`, "false") // it is on its way
+	w.Eval(`window.release()`)
 	w.Wait(`/^Text\n\n!\[.*\]\(http.*rose.png\)\n$/.test(document.querySelector("#f-source").editor.markdown())`)
 	// The script knows what was just uploaded; later the image comes from the tenant's media.
 	daemontest.Await(t, "the text is saved", func() bool {

@@ -181,6 +181,7 @@ function take(form, html) {
   for (const e of [...t.content.children]) {
     const old = e.id && document.getElementById(e.id);
     if (old?.matches("details") && e.matches("details")) e.open = old.open; // as the reader has left it
+    if (e.id === "checks" && "sending" in form.dataset) continue; // a picture that is on its way is no error
     if (old?.getAttribute("role") === "status") old.replaceChildren(...e.childNodes);
     else if (old) old.replaceWith(e);
   }

@@ -7,4 +7,7 @@ if (zone && !document.cookie.split("; ").includes(`${name}=${encodeURIComponent(
   for (const path of ["/console", "/account"]) {
     document.cookie = `${name}=${encodeURIComponent(zone)}; path=${path}; max-age=31536000; samesite=lax${secure}`;
   }
+  // The form for a new newsletter was made before the server knew the zone.
+  const field = location.pathname === "/console/new-tenant" && document.getElementById("f-time_zone");
+  if (field) field.value ||= zone;
 }

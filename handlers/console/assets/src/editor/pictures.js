@@ -78,9 +78,18 @@ export class Pictures {
     this.view = view;
     this.files.set(pending, file);
     if (video) this.videos.set(file, video);
-    const done = this.start(pending, view, alt).finally(() => this.underWay.delete(done));
+    const done = this.start(pending, view, alt).finally(() => {
+      this.underWay.delete(done);
+      this.tell(view);
+    });
     this.underWay.add(done);
+    this.tell(view);
     return pending;
+  }
+
+  // tell has the form know whether a picture is on its way (autosave.js).
+  tell(view) {
+    view.dom.closest("form")?.toggleAttribute("data-sending", this.underWay.size > 0);
   }
 
   // settled is kept once no picture is on its way.

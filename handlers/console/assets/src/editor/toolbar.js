@@ -262,14 +262,21 @@ export class Toolbar {
   }
 }
 
-// place puts a menu below its button, or above it where there is more room, and within the window: a menu that is higher
-// scrolls.
+// place puts a menu below its button, or above it where there is more room, or beside it where only that shows all of it.
+// It stays within the window: a menu that is higher scrolls.
 function place(list, opener) {
   const { clientWidth, clientHeight } = document.documentElement;
-  const { left, top, bottom } = opener.getBoundingClientRect();
+  const { left, right, top, bottom } = opener.getBoundingClientRect();
   const whole = list.scrollHeight + list.offsetHeight - list.clientHeight;
   const up = bottom + whole + 8 > clientHeight && top > clientHeight - bottom;
-  const height = Math.min(whole, (up ? top : clientHeight - bottom) - 8);
+  const room = (up ? top : clientHeight - bottom) - 8;
+  if (whole > room && whole + 8 <= clientHeight && right + list.offsetWidth + 8 <= clientWidth) {
+    list.style.maxHeight = `${whole}px`;
+    list.style.left = `${right + 4}px`;
+    list.style.top = `${Math.max(4, Math.min(top, clientHeight - whole - 4))}px`;
+    return;
+  }
+  const height = Math.min(whole, room);
   list.style.maxHeight = `${height}px`;
   list.style.left = `${Math.max(4, Math.min(left, clientWidth - list.offsetWidth - 4))}px`;
   list.style.top = `${up ? top - height - 4 : bottom + 4}px`;
