@@ -83,10 +83,16 @@ func TestConsoleEditorConflict(t *testing.T) {
 		}
 		mine.Set("over", "1")
 		e.sends(e.path(""), http.StatusSeeOther, mine)
+		mine.Del("over")
+		e.sends(e.path(""), http.StatusSeeOther, mine) // the same content again
 		if got := source(); got != "Roses\n\nmine\n" {
 			t.Errorf("not saved: %q", got)
 		}
 		e.shows(e.path("/versions?version=1"), http.StatusOK, "Version 1")
+		page = e.shows(e.path("?tab=settings"), http.StatusOK)
+		mine = e.edit(page, "list."+e.list.ID, "1", "name", "Mine")
+		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "list."+e.list.ID, "1", "name", "Theirs"))
+		e.sends(e.path(""), http.StatusPreconditionFailed, mine, "They differ in recipients or sender", "-class=\"diff\"")
 	})
 }
 

@@ -201,3 +201,35 @@ func TestSegmentGroupsInABrowser(t *testing.T) {
 	c.picture("people-segment", 390, 900)
 	w.Look("people-segment")
 }
+
+// TestSendingWhileTheTagIsSavedInABrowser chooses a tag as recipients, and changes the name and clicks "Review and send"
+// while the response of the automatic save is on its way.
+func TestSendingWhileTheTagIsSavedInABrowser(t *testing.T) {
+	w := newWriter(t)
+	c := &clicks{writer: w}
+	tag, err := core.NewTag(w.tenant.ID, "VIP", now())
+	w.d.Must(err)
+	w.d.Must(w.d.store.AddTag(t.Context(), tag, "test"))
+	campaign := w.d.seed.NewCampaign(w.list)
+	w.Open(w.at("/campaigns/" + campaign.ID + "?tab=settings"))
+	// The response arrives after the form was submitted.
+	w.Eval(`(() => {
+		const real = window.fetch, submitted = new Promise(done => addEventListener("submit", done));
+		window.fetch = async (...all) => {
+			const response = await real(...all);
+			window.waits = true;
+			await submitted;
+			return response;
+		};
+	})()`)
+	c.chooses("#f-segment", "tag:"+tag.ID)
+	w.Wait(`window.waits`)
+	w.Do(chromedp.SendKeys("#f-name", "March"))
+	w.Click("button[name=then][value=send]", browsertest.Heading("Review and send"))
+	if text := w.Text(".facts"); !strings.Contains(text, "VIP") {
+		t.Error(text)
+	}
+	if name := w.kept(campaign.ID).Name; !strings.Contains(name, "March") {
+		t.Errorf("saved %q", name)
+	}
+}

@@ -90,7 +90,7 @@ type editorData struct {
 	Fields    fieldChoices // fields of subscribers
 	Pictures  string       // allowed image origins
 	Looks     string       // design of buttons and boxes in the email, for the editor script (JSON)
-	Theirs    []diffLine
+	Theirs    []diffLine   // differences in the text; none if it is the same
 
 	Unapproved bool // whether the last saved change withdrew the approval
 	Rearchived bool // whether the last saved change affected the default for showing the campaign in archives
@@ -186,7 +186,10 @@ func (o *Console) editor(p *Page, c *campaignPage, fault error) (web.HTML, error
 		if err != nil {
 			return web.HTML{}, err
 		}
-		d.Theirs = diff(now.Subject+"\n\n"+now.Content.Source, c.Subject+"\n\n"+c.Content.Source)
+		before, after := now.Subject+"\n\n"+now.Content.Source, c.Subject+"\n\n"+c.Content.Source
+		if before != after {
+			d.Theirs = diff(before, after)
+		}
 	}
 	if err := p.blame(&v, fault); err != nil {
 		return web.HTML{}, err
@@ -336,7 +339,7 @@ func (o *Console) saveCampaign(p *Page) (web.HTML, error) {
 	}
 	change := changeOf(p.Form, c)
 	revision, now := c.since(p.Form["revision"], p.Form["tab"]), textTag(c.Revision)
-	if p.Form["over"] != "" || revision != now && p.ours(c) {
+	if p.Form["over"] != "" || revision != now && (p.ours(c) || c.has(change)) {
 		revision = now
 	}
 	if revision != now && (p.Form["archive"] != "") == (p.Form["archive_was"] != "") {
@@ -417,17 +420,6 @@ func (c *campaignPage) clone() *campaignPage {
 		out.Archive = new(*c.Archive)
 	}
 	return &out
-}
-
-// same reports whether two campaigns have equal content.
-func (c *campaignPage) same(other *campaignPage) bool {
-	return c.Name == other.Name && c.Subject == other.Subject && c.Preheader == other.Preheader &&
-		c.Content == other.Content && c.FromName == other.FromName && c.FromEmail == other.FromEmail &&
-		c.ReplyTo == other.ReplyTo &&
-		c.Language == other.Language && c.Tracking == other.Tracking && c.Theme == other.Theme &&
-		slices.Equal(c.ListIDs, other.ListIDs) && slices.Equal(c.ExcludeListIDs, other.ExcludeListIDs) &&
-		c.SegmentID == other.SegmentID && slices.Equal(c.ExcludeSegmentIDs, other.ExcludeSegmentIDs) &&
-		slices.Equal(c.TestAddresses, other.TestAddresses) && c.Archived() == other.Archived()
 }
 
 // overlay applies unsaved input to a campaign, so that the page shows the input again.

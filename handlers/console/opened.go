@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -59,3 +60,21 @@ func (d *editorData) Opened() string {
 
 // Opened returns the value of "revision" in the poll forms.
 func (d *pollsData) Opened() string { return d.openedAs("polls") }
+
+// has reports whether a change would leave a campaign as it is.
+func (c *campaignPage) has(change map[string]any) bool {
+	then := c.clone()
+	then.overlay(change)
+	return then.same(c)
+}
+
+// same reports whether two campaigns have equal content.
+func (c *campaignPage) same(other *campaignPage) bool {
+	return c.Name == other.Name && c.Subject == other.Subject && c.Preheader == other.Preheader &&
+		c.Content == other.Content && c.FromName == other.FromName && c.FromEmail == other.FromEmail &&
+		c.ReplyTo == other.ReplyTo &&
+		c.Language == other.Language && c.Tracking == other.Tracking && c.Theme == other.Theme &&
+		slices.Equal(c.ListIDs, other.ListIDs) && slices.Equal(c.ExcludeListIDs, other.ExcludeListIDs) &&
+		c.SegmentID == other.SegmentID && slices.Equal(c.ExcludeSegmentIDs, other.ExcludeSegmentIDs) &&
+		slices.Equal(c.TestAddresses, other.TestAddresses) && c.Archived() == other.Archived()
+}

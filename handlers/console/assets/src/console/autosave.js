@@ -15,7 +15,7 @@ import { on, word } from "./page.js";
 const pause = 900; // milliseconds after the last change
 const longest = 5000; // milliseconds after the first one
 const unsaved = "form[data-autosave]:not([data-autosave=off])";
-const states = new WeakMap(); // form: {timer, first, busy, body, again, failures}
+const states = new WeakMap(); // form: {timer, first, busy, body, saving, again, button, failures}
 
 function state(form) {
   if (!states.has(form)) states.set(form, { failures: 0 });
@@ -44,9 +44,22 @@ for (const type of ["input", "change"]) {
   });
 }
 
-// A form that is sent by a button takes all with it.
-on("submit", "form[data-autosave]", (event, form) => {
-  clearTimeout(state(form).timer);
+// A form that is sent by a button takes all with it. It waits for a save under way, whose answer has the revision that the
+// form has to send. After 5 seconds it is sent all the same, and says what that save may have stored.
+on("submit", "form[data-autosave]", async (event, form) => {
+  const s = state(form);
+  if (s.busy && form.dataset.autosave !== "off") {
+    event.preventDefault();
+    const waits = s.button !== undefined;
+    s.button = event.submitter;
+    if (waits) return;
+    await Promise.race([s.saving, new Promise((done) => setTimeout(done, longest))]);
+    if (s.busy) lost(form, s.body);
+    form.dataset.autosave = "off";
+    form.requestSubmit(s.button);
+    return;
+  }
+  clearTimeout(s.timer);
   form.dataset.autosave = "off";
 });
 
