@@ -208,7 +208,9 @@ type campaignPage struct {
 
 	Revision string `json:"-"` // ETag for changes
 
-	byTag bool // whether its segment was created for a tag; read with the facts about its recipients
+	// Both are read with the facts about its recipients.
+	byTag       bool // whether its segment was created for a tag
+	withoutTags bool // whether its excluded segments were all created for tags
 
 	archiveWas *bool  // see ArchiveWas
 	opened     string // see openedAs; empty: the form is opened now

@@ -226,7 +226,7 @@ func (p *Page) judgeAudience(d *sendData, err error) error {
 		d.Faults = append(d.Faults, matter{Text: text, Bad: true, Mend: to})
 		return nil
 	}
-	if d.Sum = p.sumOf(&d.Readers.Audience, c.byTag); d.Readers.Coarse {
+	if d.Sum = p.sumOf(&d.Readers.Audience, p.outside(c, d.Readers.Outside)); d.Readers.Coarse {
 		d.Sum = p.T("Rounded because your role doesn't include access to people.")
 	}
 	if a := &d.Readers; a.Recipients == 0 && !a.AtLeast && a.Outside > 0 {
@@ -264,12 +264,9 @@ func (d *sendData) Asks() (n int) {
 }
 
 // sumOf describes how the number of recipients is calculated, such as 12,480 − 96 bounced = 12,384. If it includes
-// all subscribers, it returns an empty string. byTag is whether the campaign goes to the people with a tag.
-func (p *Page) sumOf(a *core.Audience, byTag bool) string {
-	sum, outside := p.Number(a.Active), p.N("1 not in the segment|{{n}} not in the segment", a.Outside)
-	if byTag {
-		outside = p.N("1 without the tag|{{n}} without the tag", a.Outside)
-	}
+// all subscribers, it returns an empty string. outside describes those whom segments leave out.
+func (p *Page) sumOf(a *core.Audience, outside string) string {
+	sum := p.Number(a.Active)
 	for _, part := range []struct {
 		n    int64
 		text string

@@ -173,7 +173,23 @@ func (p *Page) lookAtSegments(c *campaignPage, add func(name string, texts ...st
 			segments = append(segments, s.Name)
 		}
 	}
+	c.withoutTags = len(segments) == 0
 	add(p.T("Excluded segments"), segments...)
 	add(p.T("Excluded tags"), tags...)
 	return nil
+}
+
+// outside says why segments leave n subscribers out of a campaign.
+func (p *Page) outside(c *campaignPage, n int64) string {
+	switch {
+	case c.byTag:
+		return p.N("1 without the tag|{{n}} without the tag", n)
+	case len(c.ExcludeSegmentIDs) == 0:
+		return p.N("1 not in the segment|{{n}} not in the segment", n)
+	case c.SegmentID != "":
+		return p.N("1 not in the segment or excluded|{{n}} not in the segment or excluded", n)
+	case c.withoutTags:
+		return p.N("1 with an excluded tag|{{n}} with an excluded tag", n)
+	}
+	return p.N("1 in an excluded segment|{{n}} in an excluded segment", n)
 }
