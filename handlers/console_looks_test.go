@@ -167,6 +167,57 @@ func TestConsoleThemes(t *testing.T) {
 	})
 }
 
+// The dark colors of buttons and links follow the light ones until a person chooses them.
+func TestConsoleThemeDarkColorsFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newPeopleEnv(t, core.RoleEditor)
+		to := e.sends("/looks/themes", http.StatusSeeOther, url.Values{"name": {"Ours"}, "base": {"studio"}})
+		path, _, _ := strings.Cut(to, "?")
+		page := e.shows(path, http.StatusOK, "Polls, preference pages and the archive")
+		saved := func(pairs ...string) core.Theme {
+			t.Helper()
+			form := controls(t, e.shows(path, http.StatusOK), "theme")
+			for i := 0; i < len(pairs); i += 2 {
+				form.Set(pairs[i], pairs[i+1])
+			}
+			e.sends(path, http.StatusSeeOther, form)
+			theme, err := e.store.Theme(t.Context(), strings.TrimPrefix(path, "/looks/themes/"))
+			e.must(err)
+			return theme
+		}
+		parsed := func(color string) core.Color {
+			c, ok := core.ParseColor(color)
+			if !ok {
+				t.Fatal(color)
+			}
+			return c
+		}
+		form := controls(t, page, "theme")
+		was := saved()
+		if was.Dark.Accent != form.Get("dark.accent") || was.Dark.Link != form.Get("dark.link") {
+			t.Errorf("saved unchanged, the dark colors are %+v", was.Dark)
+		}
+		for _, color := range []string{"#b3261e", "#5a2d82"} {
+			is, wants := saved("light.accent", color, "light.link", color), was.Dark.WithBrand(parsed(color))
+			if is.Dark != wants {
+				t.Errorf("%s: the dark colors are %+v, not %+v", color, is.Dark, wants)
+			}
+		}
+		form.Set("light.accent", "#b3261e")
+		id := strings.TrimPrefix(path, "/looks/themes/")
+		wants := was.Dark.WithBrand(parsed("#b3261e")).Accent
+		if shown := e.sendsFrame("/looks/theme-preview?base=studio&id="+id, form); !strings.Contains(shown, wants) {
+			t.Errorf("the preview lacks %s", wants)
+		}
+		if is := saved("dark.accent", "#ffd400", "light.accent", "#b3261e"); is.Dark.Accent != "#ffd400" {
+			t.Errorf("a chosen dark color became %s", is.Dark.Accent)
+		}
+		if is := saved("light.accent", "#5a2d82"); is.Dark.Accent != "#ffd400" {
+			t.Errorf("a dark color chosen earlier became %s", is.Dark.Accent)
+		}
+	})
+}
+
 // sendsFrame posts a form whose response is shown in a frame, and checks that the response can't run scripts.
 func (e *peopleEnv) sendsFrame(path string, form url.Values) string {
 	e.Helper()

@@ -100,6 +100,7 @@ func (o *Console) addTheme(p *Page) (web.HTML, error) {
 // themeGroup is a section of a theme's form.
 type themeGroup struct {
 	Title  string
+	Help   string
 	Fields []field
 	Closed bool
 	Colors bool
@@ -239,7 +240,8 @@ func (p *Page) themeForm(values map[string]string, wrong func(name string) strin
 	return []themeGroup{
 		{Fields: []field{input("name", p.T("Name"), "text").Must().Limit(core.MaxName)}},
 		{Title: p.T("Colors"), Fields: colors("light"), Colors: true},
-		{Title: p.T("Dark mode colors"), Fields: colors("dark"), Colors: true, Closed: true},
+		{Title: p.T("Dark mode colors"), Fields: colors("dark"), Colors: true, Closed: true, Help: p.T("Buttons, " +
+			"bars and links follow the colors above until you choose others here.")},
 		{Title: p.T("Typography"), Fields: []field{
 			choice("font", p.T("Text"), fonts...), choice("heading_font", p.T("Headings"), fonts...),
 			input("size", p.T("Text size (14–20 px)"), "number"), choice("heading_weight", p.T("Heading weight"), weights...),
@@ -251,7 +253,7 @@ func (p *Page) themeForm(values map[string]string, wrong func(name string) strin
 		{Title: p.T("Header"), Closed: true, Fields: []field{
 			choice("masthead", p.T("Name style"), option{core.MastheadLeft, p.T("Plain, left")},
 				option{core.MastheadCenter, p.T("Centered between lines")}, option{core.MastheadBar, p.T("On a color bar")}),
-			input("logo_url", p.T("Logo URL"), "text").Web().Help(p.T("Leave blank to use your brand's logo.")),
+			input("logo_url", p.T("Logo URL"), "text").Web().Help(p.T("Leave blank to use your logo.")),
 			input("logo_width", p.T("Logo width (24–600 px)"), "number"),
 		}},
 		{Title: p.T("Footer"), Closed: true, Fields: []field{
@@ -330,6 +332,9 @@ func (o *Console) changeTheme(p *Page) (web.HTML, error) {
 	}
 	body, err := p.themeBody()
 	if err == nil {
+		err = p.followLight(p.ID(), body)
+	}
+	if err == nil {
 		err = p.Do(http.MethodPut, path, body, nil)
 	}
 	if err != nil {
@@ -347,6 +352,7 @@ func (o *Console) themePreview(p *Page) (web.HTML, error) {
 	case p.IsForm():
 		if body, err = p.themeBody(); err == nil {
 			body["base"] = p.Query("base")
+			err = p.followLight(p.Query("id"), body)
 		}
 	case id != "":
 		path, body = "/api/admin/themes/"+url.PathEscape(id)+"/preview", nil
