@@ -244,6 +244,7 @@ func TestConsoleClients(t *testing.T) {
 		page := e.path("settings", "clients")
 		e.refuses(page, url.Values{"name": {"Shop"}, "scope.newsletter:send": {"1"}, "redirect_uris": {"ftp://x"}},
 			http.StatusBadRequest, `value="Shop"`, `href="/openapi"`, "/api/oauth/token -u CLIENT_ID:SECRET",
+			`target="_blank"`, "/api/newsletter/subscribe -H",
 			`name="scope.newsletter:send" value="1" checked`, `aria-invalid="true"`)
 		e.refuses(page, url.Values{"name": {"Shop"}, "scope.newsletter:send": {"1"}}, http.StatusCreated, `id="secret"`,
 			":SECRET -d grant_type=client_credentials")

@@ -73,11 +73,18 @@ func (p *Page) ScopeName(scope string) string {
 
 // apiUse holds the data for the example of using the API with a client.
 type apiUse struct {
-	Page   *Page
-	Client string // ID of the client, or a placeholder
+	Page         *Page
+	Client, List string // IDs of the client and a list, or placeholders
 }
 
-func newAPIUse(p *Page, client string) apiUse { return apiUse{p, client} }
+// newAPIUse returns the example for a client, with the newsletter's first list.
+func newAPIUse(p *Page, client string) apiUse {
+	use := apiUse{p, client, "LIST_ID"}
+	if lists, err := p.peopleLists(); err == nil && len(lists) > 0 {
+		use.List = lists[0].ID
+	}
+	return use
+}
 
 // OwnScopes returns the names of a client's scopes that concern newsletters.
 func (p *Page) OwnScopes(c core.Client) (names []string) {
