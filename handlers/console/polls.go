@@ -90,6 +90,10 @@ func (p *Page) pollForm(at int, poll *core.Poll, lists []listChoice, said shown)
 	for i := range core.MaxPollOptions {
 		options = append(options, key(fmt.Sprintf("options[%d]", i)))
 	}
+	fields, help := p.pollFields(poll.Field, lists), p.T("Replaces the value of this field for each subscriber who answers")
+	if len(fields) == 1 {
+		help = p.T("To save answers, first add the same field to all lists of this campaign.")
+	}
 	id := strconv.Itoa(at+1) + "."
 	closes := ""
 	if poll.ClosesAt != 0 {
@@ -102,8 +106,8 @@ func (p *Page) pollForm(at int, poll *core.Poll, lists []listChoice, said shown)
 			Blame(said.Wrong(key("question"))),
 		Options: newArea(id+"options", p.T("Options"), strings.Join(poll.Options, "\n")).Must().Tall(4).
 			Help(p.T("One per line, 2 to 10")).Blame(said.Wrong(options...)),
-		Field: newChoice(id+"field", p.T("Save answers in a field (optional)"), poll.Field, p.pollFields(poll.Field, lists)).
-			Help(p.T("Replaces the value of this field for each subscriber who answers")).Blame(said.Wrong(key("field"))),
+		Field: newChoice(id+"field", p.T("Save answers in a field (optional)"), poll.Field, fields).Help(help).
+			Blame(said.Wrong(key("field"))),
 		Closes: newField(id+"closes", p.T("Close automatically (optional)"), closes).Kind("datetime-local").
 			Help(p.T("Time zone: {{zone}}", "zone", p.ZoneName())).Blame(said.Wrong(key("closes_at"))),
 	}
