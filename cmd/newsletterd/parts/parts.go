@@ -98,11 +98,12 @@ func MayPost(cfg *config.Config, text string) error {
 	guard := netguard.Guard{Allow: cfg.Webhooks.Allow}
 	addr := netguard.HostPort(u)
 	if err := guard.Check(addr); err != nil {
-		return core.Invalidf("url", "%s is not public. To allow it, add it to [webhooks] allow.", addr)
+		return core.Invalidf("url", "%s is not public. To allow it, add it to allow under [webhooks] in the configuration file "+
+			"on the server.", addr)
 	}
 	if u.Scheme == "http" && !guard.Allows(addr) {
 		return core.Invalidf("url", "The URL is not https, but events contain personal data. Use https, or add its "+
-			"host:port to [webhooks] allow.")
+			"host:port to allow under [webhooks] in the configuration file on the server.")
 	}
 	return nil
 }
