@@ -28,7 +28,11 @@ func TestConsoleImportsOfLeaversAskForNoConsent(t *testing.T) {
 			if left {
 				text = "-" + asks
 			}
-			e.shows(at, http.StatusOK, text)
+			label := "-Bounced on" // CLEAN_TIME has dates
+			if strings.Contains(file, "CLEAN_TIME") {
+				label = "Bounced on"
+			}
+			e.shows(at, http.StatusOK, text, label)
 			if !left {
 				continue
 			}

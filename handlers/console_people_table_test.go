@@ -127,6 +127,7 @@ func TestConsolePeopleTable(t *testing.T) {
 		}
 		first := e.rows("")
 		page := e.shows("/people", http.StatusOK, "1–50 of 63", "50 per page")
+		e.shows("/people?q=r", http.StatusOK, "1–50, more on the next page")
 		if len(first) != 50 || first[0] != "r159" || first[49] != "r110" {
 			t.Errorf("%d, from %s to %s", len(first), first[0], first[len(first)-1])
 		}

@@ -505,7 +505,8 @@ func TestConsoleImports(t *testing.T) {
 		}
 		e.shows(at, http.StatusOK, "Undoing", `data-poll="2"`, "-Cancel import")
 		e.runImports()
-		e.shows(at, http.StatusOK, "Import undone", "<strong>1</strong> removed from the list", "-data-poll", "-/undo")
+		e.shows(at, http.StatusOK, "Import undone", "<strong>1</strong> removed from the list", "-data-poll", "-/undo",
+			"-View subscribers")
 		e.shows(at+"/undo", http.StatusFound)
 		e.shows("/people", http.StatusOK, "-new@reader.example")
 		e.shows("/people-export?file=1&list="+e.list.ID, http.StatusOK, "-new@reader.example", "-<html")

@@ -90,6 +90,9 @@ func (p *Page) readColumn(d *importData, i int) {
 	}
 	c.Value = d.choice(c, known, own)
 	for _, name := range []string{own, c.Value} {
+		if name == core.ImportFileStatus { // no name that people know
+			continue
+		}
 		if name != "" && !hasOption(c.Options, name) {
 			text := p.T("Save as “{{name}}”", "name", name)
 			if name == own { // the name before ownName changed it
@@ -154,6 +157,9 @@ func (d *importData) ColumnTables(p *Page) (all []columnTable) {
 	return []columnTable{used, left}
 }
 
+// namesLength is the maximum number of characters shown of a list of column names.
+const namesLength = 400
+
 // Names lists the columns' names.
 func (t columnTable) Names() string {
 	var names []string
@@ -162,7 +168,7 @@ func (t columnTable) Names() string {
 			names = append(names, t.Columns[i].Name)
 		}
 	}
-	return shortened(strings.Join(names, ", "))
+	return cut(strings.Join(names, ", "), namesLength)
 }
 
 // LeftOut lists the names of the columns that a dry run didn't import. Without a dry run, it returns an empty string.
@@ -280,7 +286,7 @@ func ownName(column string) string {
 func (p *Page) useText(c *importColumn) string {
 	switch c.ByName.Use {
 	case "status":
-		return p.T("Subscription status")
+		return p.statusText(c.Name)
 	case "evidence":
 		text := p.evidenceText(c.ByName.Becomes)
 		if c.Dates == ambiguousDates {
@@ -291,6 +297,22 @@ func (p *Page) useText(c *importColumn) string {
 		return p.T("All fields (JSON)")
 	}
 	return ""
+}
+
+// statusText describes the contents of a status column. Some contain the time when the person unsubscribed, for example.
+func (p *Page) statusText(name string) string {
+	name = strings.ToLower(name)
+	if !strings.HasSuffix(name, "time") && !strings.HasSuffix(name, "date") && !strings.HasSuffix(name, "at") &&
+		!strings.HasSuffix(name, "on") {
+		return p.T("Subscription status")
+	}
+	switch {
+	case strings.HasPrefix(name, "unsub"):
+		return p.T("Unsubscribed on")
+	case strings.HasPrefix(name, "clean"), strings.HasPrefix(name, "bounced"):
+		return p.T("Bounced on")
+	}
+	return p.T("Subscription status")
 }
 
 // evidenceColumn is the use of columns with evidence of consent. ambiguousDates means that either the first or the

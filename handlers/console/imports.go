@@ -288,8 +288,13 @@ func (p *Page) countedRows(d *importData) (rows []resultRow) {
 	add(p.T("skipped: only administrators can block or unsubscribe people through an import"), d.NotPermitted, "")
 	add(p.T("skipped: no email address"), d.NoAddress, "")
 	add(p.N("row with an error|rows with errors", d.Failed), d.Failed, "")
-	add(p.T("got tags from this import"), d.Tagged, "")
-	add(p.N("tag created|tags created", d.NewTags), d.NewTags, "")
+	if d.DryRun {
+		add(p.T("with tags from this import"), d.Tagged, "")
+		add(p.N("new tag|new tags", d.NewTags), d.NewTags, "")
+	} else {
+		add(p.T("got tags from this import"), d.Tagged, "")
+		add(p.N("tag created|tags created", d.NewTags), d.NewTags, "")
+	}
 	add(p.T("tags skipped: too long, invalid, or more than {{one}} per person or {{all}} in total", "one",
 		core.MaxTagsOfOne, "all", core.MaxTags), d.TagsSkipped, "")
 	return rows

@@ -108,13 +108,22 @@ func planRows(looked, all int64, rows []countedRow) (shown []plannedRow) {
 	about := looked > 0 && looked < all
 	for _, r := range rows {
 		if about {
-			r.N = r.N * all / looked
+			r.N = rounded(r.N * all / looked)
 		}
 		if r.N > 0 {
 			shown = append(shown, plannedRow{r, about})
 		}
 	}
 	return shown
+}
+
+// rounded returns a number with only its first two digits.
+func rounded(n int64) int64 {
+	unit := int64(1)
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return (n + unit/2) / unit * unit
 }
 
 // UndoOpen reports whether the visitor can still undo an import. A visitor who may not change people can undo only

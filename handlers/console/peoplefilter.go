@@ -135,7 +135,7 @@ func (f *peopleFilter) NotAll(p *Page) string {
 	case f.Text != "":
 		return p.T("To edit everyone, clear the search. You can select the people that it finds.")
 	case f.Status == "" && !f.ruled():
-		return p.T("To edit people on all pages together, choose the status “{{status}}”, a segment or a tag above.",
+		return p.T("To edit more people than on one page, filter by the status “{{status}}”, a segment or a tag.",
 			"status", p.PersonBadge(core.SubscriptionActive).Text)
 	}
 	return ""

@@ -211,6 +211,9 @@ func (d *peopleData) place(p *Page, next string, counts core.ListCounts) {
 	case d.Text == "" && d.ruled():
 		d.Total = d.countRuled(p, counts)
 	case d.Text != "" || d.Field != "" || d.ruled():
+		if next == "" {
+			d.Total = int64(d.From - 1 + len(d.People))
+		}
 	case d.Status == "":
 		d.Total = counts.Active + counts.Pending + counts.Unsubscribed
 	case d.Status == core.SubscriptionActive:
@@ -391,7 +394,7 @@ func (p *Page) PeopleRange(d *peopleData) string {
 	}
 	from, to := p.Number(int64(d.From)), p.Number(int64(d.From-1+len(d.People)))
 	if d.Total < 0 {
-		return p.T("{{from}}–{{to}}", "from", from, "to", to)
+		return p.T("{{from}}–{{to}}, more on the next page", "from", from, "to", to)
 	}
 	return p.T("{{from}}–{{to}} of {{all}}", "from", from, "to", to, "all", p.Number(d.Total))
 }
