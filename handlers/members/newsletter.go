@@ -88,7 +88,8 @@ func (r *Room) newsletterRoutes(t *web.Table) {
 		Refuses(disabling...)
 	// The specification can be read to declare this path, too.
 	t.Add("POST", "/api/api/subscriptions/disable", web.Bearer(core.ScopeEventsWrite), web.Member, disable,
-		"Block an address and end its subscriptions").Named("disableSubscriptionsByItsDeclaredPath").
+		"Same as POST /api/subscriptions/disable, for clients that add /api twice").
+		Named("disableSubscriptionsByItsDeclaredPath").
 		Example(web.Object{
 			"email": "gone@example.org", "reason": "asked by telephone", "disabled_by": "support",
 			"occurred_at": "2026-11-21T08:00:00.000Z",
