@@ -39,6 +39,7 @@ func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []co
 		return nil, nil, err
 	}
 	content := SampleContent(&core.Template{Name: theme.Name, BodyHTML: r.HTML, BodyText: r.Text})
+	content.List.Name = o.Name
 	bulk, err = mail.CompileShown("preview", &content)
 	return bulk, moved, err
 }
