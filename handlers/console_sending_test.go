@@ -228,7 +228,7 @@ func TestConsoleOffersAFewReadersFirst(t *testing.T) {
 // again.
 func TestConsoleOffersTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newCampaignEnv(t, core.RolePublisher)
+		e := newCampaignEnv(t, core.RoleTenantAdmin)
 		const best = "when your subscribers open the most emails"
 		form := e.sendForm("", "Send now to 2 recipients", `value="now" id="when-0" checked`,
 			">Tomorrow, 08:00<", `value="2100-01-02T07:00:00Z"`, "Schedule for Sat 2 Jan, 08:00",
@@ -241,6 +241,9 @@ func TestConsoleOffersTimes(t *testing.T) {
 		}
 		e.shows(e.path(""), http.StatusOK, "Scheduled for Tue 5 Jan 2100, 10:00", "Change time",
 			`src="`+e.at(e.path("/preview"))+`?job=`+e.jobs()[0].ID+`"`)
+		e.campaign = e.seed.NewCampaign(e.list)
+		e.sends(e.path("/send"), http.StatusSeeOther, e.with(e.sendForm(""), "when", "now"))
+		e.shows("/settings/audit", http.StatusOK, "</a> scheduled <a", "</a> sent <a")
 		e.campaign = e.seed.NewCampaign(e.list)
 		form = e.sendForm("")
 		time.Sleep(5 * 24 * time.Hour)

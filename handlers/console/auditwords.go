@@ -28,6 +28,7 @@ var auditSentences = map[string]string{
 	"campaign.restore":            "{{who}} restored a version of {{what}}.",
 	"campaign.review":             "{{who}} requested approval for {{what}}.",
 	"campaign.poll.close":         "{{who}} closed a poll in {{what}}.",
+	"campaign.schedule":           "{{who}} scheduled {{what}}.",
 	"campaign.send":               "{{who}} sent {{what}}.",
 	"campaign.undo":               "{{who}} undid the send of {{what}}.",
 	"campaign.update":             "{{who}} edited the campaign {{what}}.",
