@@ -194,6 +194,8 @@ func (p *Page) auditSentence(e *core.AuditEntry) (parts []auditPart) {
 		rest = p.T("{{who}} showed {{what}} in the public archive.")
 	case alone:
 		rest = p.T("{{who}} hid {{what}} from the public archive.")
+	case strings.HasPrefix(e.Action, "role.grant.") && e.Actor == "user:"+e.Object:
+		rest = p.T("{{who}} joined the team.")
 	}
 	for rest != "" {
 		plain, after, found := strings.Cut(rest, "{{")

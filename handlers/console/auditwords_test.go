@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"newsletterd/core"
 )
 
 var actionLiteral = regexp.MustCompile(`"((?:[a-z]+(?:-[a-z]+)?)\.[a-z_.-]*)"`)
@@ -52,5 +54,24 @@ func TestEveryActionIsASentence(t *testing.T) {
 	}
 	if found < 60 {
 		t.Errorf("found %d actions only", found)
+	}
+}
+
+// A role that people give themselves is not described as a gift from one person to another.
+func TestRoleForOneself(t *testing.T) {
+	p := Page{Lang: "de"}
+	for object, want := range map[string]string{
+		"1": "Ann ist dem Team beigetreten.", "2": "Ann hat Bob eine Rolle gegeben.",
+	} {
+		e := core.AuditEntry{
+			Action: "role.grant.tenant_admin", Actor: "user:1", ActorName: "Ann", Object: object, ObjectName: "Bob",
+		}
+		got := ""
+		for _, part := range p.auditSentence(&e) {
+			got += part.Text
+		}
+		if got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
 	}
 }
