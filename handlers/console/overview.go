@@ -463,7 +463,7 @@ func (p *Page) Opened(s *core.Stats) string {
 	case s.Opens == nil || !s.Opens.Measured:
 		return p.T("not tracked")
 	case s.Opens.Totals || s.Opens.Rate == nil:
-		return p.N("1 time|{{n}} times", *s.Opens.People)
+		return p.Number(*s.Opens.People)
 	}
 	return p.rate(*s.Opens.Rate)
 }
@@ -474,7 +474,7 @@ func (p *Page) Clicked(s *core.Stats) string {
 	case s.Clicks == nil || !s.Clicks.Measured:
 		return p.T("not tracked")
 	case s.Clicks.Totals || s.Clicks.Rate == nil:
-		return p.N("1 time|{{n}} times", *s.Clicks.People)
+		return p.Number(*s.Clicks.People)
 	}
 	return p.rate(*s.Clicks.Rate)
 }

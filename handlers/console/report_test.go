@@ -97,7 +97,7 @@ func TestReportOfTotals(t *testing.T) {
 		Clicks: &core.ClickFigures{Measured: true, Totals: true, People: new(int64(1))},
 	}
 	p := Page{Lang: "de"}
-	if got := p.Opened(&s) + " " + p.Clicked(&s); got != "2-mal 1-mal" {
+	if got := p.Opened(&s) + " " + p.Clicked(&s); got != "2 1" {
 		t.Errorf("%q", got)
 	}
 	d := reportData{All: s}
