@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -240,7 +241,10 @@ func (o *Console) setMailServer(p *Page) (web.HTML, error) {
 	e, _ := errors.AsType[*core.Error](err)
 	if e != nil {
 		if outcome, found := strings.CutPrefix(e.Code, "mail_server_"); found && core.RelayOutcome(outcome) {
-			t := core.RelayTest{Outcome: outcome, Answer: e.Message}
+			t := core.RelayTest{Outcome: outcome}
+			if args := e.Sentence().Args; len(args) == 2 { // the server and its response
+				t.Relay, t.Answer = fmt.Sprint(args[0]), fmt.Sprint(args[1])
+			}
 			d.Test = &relayResult{t, p.RelayWords(&t, p.Form["test_to"])}
 			return p.showMailServer(d, filled{values: p.Form}, View{Status: http.StatusConflict})
 		}
