@@ -123,6 +123,16 @@ func TestConsoleThemes(t *testing.T) {
 			t.Error("one theme looks as another one")
 		}
 		e.shows("/looks/theme-preview?base=none", http.StatusOK, "base must be one of")
+		speaks := func(language string) {
+			_, err := e.store.UpdateTenant(e.Context(), e.tenant.ID, "", func(t *core.Tenant) error {
+				t.Language = language
+				return nil
+			})
+			e.must(err)
+		}
+		speaks("de")
+		e.shows("/looks/theme-preview?base=letter", http.StatusOK, "Eine kleinere Überschrift", "-A smaller heading")
+		speaks("")
 		e.sends("/looks/themes", http.StatusBadRequest, url.Values{"name": {"studio"}, "base": {"journal"}}, `role="alert"`,
 			`value="journal" selected`)
 		to := e.sends("/looks/themes", http.StatusSeeOther, url.Values{"name": {"Ours"}, "base": {"journal"}})
