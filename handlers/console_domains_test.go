@@ -444,7 +444,7 @@ func TestConsoleDomainWithoutSPF(t *testing.T) {
 			t.Error(textOf(got))
 		}
 		e.asks(z, tenants.DNSOptions{BounceDomain: ""})
-		e.shows(page, "can't check your SPF record")
+		e.shows(page, "Your domain needs an SPF record")
 		z["TXT acme.example"] = append(z["TXT acme.example"], "v=spf1 include:new.example ~all")
 		e.asks(z, tenants.DNSOptions{BounceDomain: "bounces.example"})
 		got := e.shows(page, "Several records", ">v=spf1 include:old.example include:new.example ~all<")
