@@ -351,7 +351,7 @@ func TestConsoleDomainIsTickedOnceSigned(t *testing.T) {
 			return nil
 		})
 		e.must(err)
-		const done = `Verify your domain</a><span class="hidden-visually"> (done)`
+		const done = `Add DNS records for your domain</a><span class="hidden-visually"> (done)`
 		if got := e.shows(console.Path+"/"+e.tenant.ID, "Verified. Next, turn on DKIM signing", page); strings.Contains(got,
 			done) {
 			t.Error("it is ticked before mails are signed")

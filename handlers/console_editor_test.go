@@ -151,9 +151,9 @@ func TestConsoleOverviewWaits(t *testing.T) {
 			return nil
 		})
 		e.must(err)
-		page := e.shows("", http.StatusOK, "-<progress", "-starts in", "Verify your domain",
+		page := e.shows("", http.StatusOK, "-<progress", "-starts in", "Add DNS records for your domain",
 			`>Set up the sender</a><span class="hidden-visually"> (done)`)
-		if strings.Contains(page, `Verify your domain</a><span class="hidden-visually"> (done)`) {
+		if strings.Contains(page, `Add DNS records for your domain</a><span class="hidden-visually"> (done)`) {
 			t.Error("a domain that is not proved is ticked")
 		}
 		e.sends(e.path("/send"), http.StatusSeeOther, e.sendForm(""))

@@ -19,7 +19,7 @@ func TestConsoleStepsStayUntilDone(t *testing.T) {
 	for role, texts := range map[string][]string{
 		core.RoleViewer:      {"-Get started"},
 		core.RoleEditor:      {"-Get started"}, // a campaign exists
-		core.RolePublisher:   {"Get started", "Send your first campaign", "-Set up the sender", "-Verify your domain"},
+		core.RolePublisher:   {"Get started", "Send your first campaign", "-Set up the sender", "-Add DNS records for your domain"},
 		core.RoleTenantAdmin: {"Get started", "Send your first campaign", "Set up the sender", "-" + sent},
 	} {
 		t.Run(role, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestConsoleStepsStayUntilDone(t *testing.T) {
 					return nil
 				})
 				e.must(err)
-				e.shows("", http.StatusOK, "1 step left", "Verify your domain", "-Set up the sender")
+				e.shows("", http.StatusOK, "1 step left", "Add DNS records for your domain", "-Set up the sender")
 				_, page := e.page("GET", e.at(""), nil)
 				shown := regexp.MustCompile(`name="steps" value="([^"]+)"`).FindStringSubmatch(page)
 				if len(shown) != 2 {

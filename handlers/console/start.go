@@ -280,18 +280,17 @@ func (p *Page) relayTested() (bool, error) {
 	}), err
 }
 
-// proofStep returns the step for the sender domain. It is done if a DNS record verifies the domain and a key signs its
-// emails.
+// proofStep returns the step for the sender domain. It is done if the domain is verified and a key signs its emails.
 func (p *Page) proofStep(d *core.SenderDomainView) step {
 	s := step{
-		Title: p.T("Verify your domain"), Text: p.T("Keep your emails out of spam."), To: p.Path("settings", "domains"),
+		Title: p.T("Add DNS records for your domain"), Text: p.T("Keep your emails out of spam."), To: p.Path("settings", "domains"),
 	}
 	if d == nil {
 		return s
 	}
 	s.To = p.domainPath(d.ID)
-	switch proved := d.VerifiedBy == core.VerifiedByDNS || d.Check == core.DomainFound; { // not just on trust
-	case !d.Verified() || !proved:
+	switch {
+	case !d.Verified():
 	case !d.Signed:
 		s.Text = p.T("Verified. Next, turn on DKIM signing, which proves that your emails come from you.")
 	default:
