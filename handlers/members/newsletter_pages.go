@@ -146,7 +146,10 @@ func (p newsletterPages) confirm(c *web.Call, in linkForm) (web.HTML, error) {
 	}
 	w := page.WordsOf(c)
 	title, said := w.ConfirmedTitle, page.Note{
-		Lines: []string{page.StyleOf(c).Expand(w.ConfirmedText)}, Hint: w.ConfirmedLater,
+		Lines: []string{page.StyleOf(c).Expand(w.ConfirmedText)}, Hint: w.ConfirmedLeave,
+	}
+	if len(list.Fields.Open()) > 0 {
+		said.Hint = w.ConfirmedLater
 	}
 	if was.Done {
 		title, said.Lines[0] = w.AlreadyTitle, page.StyleOf(c).Expand(w.AlreadyText)

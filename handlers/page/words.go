@@ -32,6 +32,7 @@ type Words struct {
 	ConfirmedTitle     string `json:"confirmed_title"`
 	ConfirmedText      string `json:"confirmed_text"`
 	ConfirmedLater     string `json:"confirmed_later"`
+	ConfirmedLeave     string `json:"confirmed_leave"` // for lists without fields that subscribers can edit
 	LeaveTitle         string `json:"leave_title"`
 	LeaveText          string `json:"leave_text"`
 	LeaveButton        string `json:"leave_button"`
