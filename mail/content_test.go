@@ -105,7 +105,7 @@ func TestPreheaderIsText(t *testing.T) {
 // the postal address.
 func TestFooterLanguage(t *testing.T) {
 	for _, tc := range []struct{ list, tenant, want string }{
-		{"de", "fr", "weil Sie News abonniert haben"},
+		{"de", "fr", "weil Sie „News“ abonniert haben"},
 		{"", "fr", "abonnement à News"},
 		{"es", "", "suscribió a News"},
 		{"", "", "subscribed to News"},
