@@ -414,7 +414,7 @@ export function askPicture(pictures) {
     const found = around(state, n.figure);
     const old = found?.node.attrs ?? {};
     const fields = [
-      { name: "src", label: word("address"), value: old.src, mode: "url" },
+      { name: "src", label: word(pictures.canSend ? "picture.address" : "address"), value: old.src, mode: "url" },
       { name: "alt", label: word("alt"), value: old.alt },
       { name: "title", label: word("caption"), value: old.title },
       { name: "width", label: word("width"), value: old.width || "", mode: "numeric" },
