@@ -20,8 +20,8 @@ func (p *Page) mailKinds() []mailKind {
 		{Name: "confirm", Title: p.T("Confirmation"), When: p.T("Sent to everyone who signs up. The link in it confirms " +
 			"the subscription.")},
 		{Name: "subscribed", Title: p.T("Already subscribed"), When: p.T("Sent when a subscriber signs up again.")},
-		{Name: "unsubscribed", Title: p.T("Unsubscribed"), When: p.T("Sent when someone unsubscribes with a token " +
-			"requested through the API. People who use the link in an email don't get it.")},
+		{Name: "unsubscribed", Title: p.T("Unsubscribed"), When: p.T("Sent when someone unsubscribes on a website " +
+			"or in an app that uses the API. People who use the link in an email don't get it.")},
 		{
 			Name: "preferences", Title: p.T("Preference page link"),
 			When: p.T("Sent when subscribers ask to manage their subscription."),

@@ -40,7 +40,7 @@ func (o *Console) showTemplates(p *Page) (web.HTML, error) { return p.showTempla
 
 func (p *Page) showTemplates(fault error) (web.HTML, error) {
 	d := templatesData{Name: p.Form["name"], Kind: p.Form["kind"], Kinds: []option{
-		{"frame", p.T("Layout that wraps other content")}, {"mail", p.T("Complete email")},
+		{"frame", p.T("Layout (header and footer)")}, {"mail", p.T("Complete email")},
 	}}
 	next, err := p.Get("/api/admin/templates", p.ofTenant("limit", "50", "cursor", p.Query("cursor")), &d.Templates)
 	if err != nil {
@@ -49,7 +49,7 @@ func (p *Page) showTemplates(fault error) (web.HTML, error) {
 	d.Pager = p.Pager(next)
 	v := View{
 		Title: p.T("Design"), Data: &d,
-		State: p.T("HTML for emails sent through the API, and layouts that wrap other content.") + " " +
+		State: p.T("HTML for emails sent through the API, and layouts: a header and footer around the text.") + " " +
 			p.T("Campaigns from the visual editor use a theme instead."),
 	}
 	if err := p.blame(&v, fault); err != nil {

@@ -265,7 +265,9 @@ func (o *Console) allTenants(p *Page) (web.HTML, error) {
 	if d.Deleted, err = p.deletedTenants(); err != nil {
 		return web.HTML{}, err
 	}
-	return p.Show("tenants", View{Title: p.T("Tenants"), Data: &d})
+	return p.Show("tenants", View{
+		Title: p.T("Tenants"), State: p.T("A tenant is a newsletter with its own lists, subscribers and team"), Data: &d,
+	})
 }
 
 // tenantData holds the data for templates/tenant.html.

@@ -138,7 +138,7 @@ func (p *Page) showProviders(f filled, v View) (web.HTML, error) {
 		d.Form.values = map[string]string{"kind": p.Query("kind")}
 	}
 	v.Title = p.T("Mail providers")
-	v.State = p.T("Mail providers report bounces, spam complaints and opens")
+	v.State = p.T("Webhooks through which mail providers report bounces, spam complaints and opens")
 	v.Data = &d
 	return p.Show("providers", v)
 }

@@ -48,7 +48,8 @@ func (p *Page) RelayWords(t *core.RelayTest, to string) string {
 	case core.RelayRefused:
 		return p.T("The mail server works, but it rejected the email to {{to}}. See “Details” for its response.", "to", to)
 	case core.RelayAuth:
-		return p.T("The mail server rejected the username or password. Some providers require an app password.")
+		return p.T("The mail server rejected the username or password. Some providers require an app password: " +
+			"a separate password for programs.")
 	case core.RelayTLS:
 		if p.Tenant.ID == "" { // only the server's own mail server may be on the same machine
 			return p.T("Can't connect securely. Under “Encryption”, choose STARTTLS for port 587, SSL/TLS for port " +
