@@ -197,7 +197,7 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 			Done:  d.Counts.Active+d.Counts.Pending > 0, may: p.May(core.ActionPeopleAdd),
 		},
 		{
-			Title: p.T("Add your logo (optional)"), Text: p.T("Shown at the top of your emails instead of a name."),
+			Title: p.T("Add your logo (optional)"), Text: p.T("Shown at the top of your emails instead of the list's name."),
 			To: p.Path("settings", "logo"), Done: p.Tenant.BrandLogoURL != "", may: p.May(core.ActionTenantSettings),
 			optional: true,
 		},
