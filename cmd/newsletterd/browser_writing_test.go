@@ -472,7 +472,7 @@ func TestSendingByKeyboardInABrowser(t *testing.T) {
 	r.press("Enter", "\r")
 	r.Do(browsertest.Heading("New campaign"))
 	r.page("a new campaign")
-	r.tab("text Name")
+	r.tab("text Internal name")
 	r.types("Roses")
 	r.tab("text Subject")
 	r.types("Red roses")

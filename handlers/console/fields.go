@@ -83,7 +83,7 @@ func (p *Page) pollChoices(c *campaignPage) (all fieldChoices) {
 
 // SubjectMenu returns the menu below a campaign's subject, which inserts an emoji, or a field with its fallback.
 func (p *Page) SubjectMenu(fields fieldChoices) insertMenu {
-	m := insertMenu{Label: p.T("Insert name, other field or emoji"), Into: "f-subject", Emoji: true}
+	m := insertMenu{Label: p.T("Insert name or emoji"), Into: "f-subject", Emoji: true}
 	for _, f := range fields {
 		if !f.Poll() {
 			m.Fields = append(m.Fields, option{f.Placeholder(p), f.Label})
