@@ -164,6 +164,12 @@ func TestConsolePeopleByTag(t *testing.T) {
 		if got := e.exported(list + "&tagged=" + vip); len(got) != 3 {
 			t.Errorf("the file has %v", got)
 		}
+		for query, name := range map[string]string{"": "VIP", "&segment=" + g.ID: "Yearly, VIP"} {
+			res := e.ask("GET", e.at("/people-export?file=1&"+list+"&tagged="+vip+query), nil)
+			if got := res.Header.Get("Content-Disposition"); !strings.Contains(got, `filename="`+name+` 2`) {
+				t.Errorf("the file of %s is called %s", name, got)
+			}
+		}
 		e.shows("/people?"+list+"&tagged="+vip+"&status=unsubscribed", http.StatusOK,
 			"only find people with the status")
 		e.shows("/people?"+list+"&tagged="+vip, http.StatusOK, "only find people with the status")

@@ -1,6 +1,7 @@
 package members
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -94,15 +95,11 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List, 
 	}, w.Close, nil
 }
 
-// exportName returns an export's file name, which contains the segment, list or tenant, and the date.
-func (a subscribers) exportName(c *web.Call, in *exported, segmentID string, lists []core.List) (name string,
-	err error,
-) {
+// exportName returns an export's file name, which contains whom it is about, or the list or tenant, and the date.
+func (a subscribers) exportName(c *web.Call, in *exported, whom string, lists []core.List) (name string, err error) {
 	switch {
-	case segmentID != "":
-		var s core.Segment
-		s, err = a.Store.Segment(c, segmentID)
-		name = s.Name
+	case whom != "":
+		name = whom
 	case in.ListID != "":
 		name = lists[0].Name
 	default:
@@ -127,15 +124,15 @@ func (a subscribers) export(c *web.Call, in exported) error {
 	})
 }
 
-// writeMatches writes the subscriptions that read returns, page by page. If they match a segment, segmentID is its id.
-func (a subscribers) writeMatches(c *web.Call, in *exported, segmentID string,
+// writeMatches writes the subscriptions that read returns, page by page. whom is as for exportName.
+func (a subscribers) writeMatches(c *web.Call, in *exported, whom string,
 	read func(core.Page) ([]people.ListedSubscription, string, error),
 ) error {
 	lists, err := a.exportedLists(c, in)
 	if err != nil {
 		return err
 	}
-	name, err := a.exportName(c, in, segmentID, lists)
+	name, err := a.exportName(c, in, whom, lists)
 	if err != nil {
 		return err
 	}
@@ -283,7 +280,42 @@ func (a subscribers) exportRuled(c *web.Call, in subscriberExportRequest) error 
 	if err != nil {
 		return err
 	}
+	whom, err := a.whom(c, &in.subscriberSearchRequest, f.Tenants[0])
+	if err != nil {
+		return err
+	}
 	return a.writeMatches(c, &exported{
 		TenantID: f.Tenants[0], ListID: in.ListID, Columns: in.Columns, Spreadsheet: in.Spreadsheet,
-	}, in.SegmentID, read)
+	}, whom, read)
+}
+
+// whom returns the names of the segments and tags that all subscribers in a search have.
+func (a subscribers) whom(c *web.Call, in *subscriberSearchRequest, tenantID string) (string, error) {
+	rule, names := &core.Rule{Segment: in.SegmentID}, []string{}
+	if in.Rule != "" {
+		var err error
+		if rule, err = core.ParseRule("rule", []byte(in.Rule)); err != nil {
+			return "", err
+		}
+	}
+	for _, r := range append([]core.Rule{*rule}, rule.All...) {
+		if r.Segment != "" {
+			s, err := a.Store.Segment(c, r.Segment)
+			if err != nil {
+				return "", err
+			}
+			names = append(names, s.Name)
+		}
+		if r.Tag != "" { // a name or an id
+			t, err := a.Store.Tag(c, r.Tag)
+			if err != nil && !errors.Is(err, core.ErrTagNotFound) {
+				return "", err
+			}
+			if err == nil && t.TenantID == tenantID {
+				r.Tag = t.Name
+			}
+			names = append(names, r.Tag)
+		}
+	}
+	return strings.Join(names, ", "), nil
 }
