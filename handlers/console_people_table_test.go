@@ -186,7 +186,8 @@ func TestConsoleExportsFields(t *testing.T) {
 		e.shows("/lists/"+e.list.ID, http.StatusOK, "/people-export?list="+e.list.ID)
 		read := func(query, name string) map[string]map[string]string {
 			t.Helper()
-			e.shows("/people-export?"+query, http.StatusOK, "Your file is ready", "-reader.example")
+			e.shows("/people-export?"+query, http.StatusOK, "Your file is ready", "-reader.example",
+				`href="`+e.at("/people")+`" aria-current="page"`)
 			res := e.ask("GET", e.at("/people-export?file=1&"+query), nil)
 			if got := res.Header.Get("Content-Disposition"); !strings.Contains(got, name) {
 				t.Errorf("the file is called %s, want %s", got, name)
