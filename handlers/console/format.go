@@ -52,7 +52,7 @@ var formats = map[string]format{
 	"de": {
 		".", ",", "\u00a0%",
 		strings.Fields("Jan. Feb. März April Mai Juni Juli Aug. Sept. Okt. Nov. Dez."), strings.Fields("So. Mo. Di. Mi. Do. Fr. Sa."),
-		"W, D. M Y",
+		"W, D.\u00a0M Y",
 	},
 }
 

@@ -231,7 +231,7 @@ func TestTabsOfAPhoneAreShort(t *testing.T) {
 func TestDates(t *testing.T) {
 	at := core.At(time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC))
 	for lang, want := range map[string][2]string{
-		"en": {"Mon 30 Nov 2026", "Mon 30 Nov"}, "de": {"Mo., 30. Nov. 2026", "Mo., 30. Nov."},
+		"en": {"Mon 30 Nov 2026", "Mon 30 Nov"}, "de": {"Mo., 30.\u00a0Nov. 2026", "Mo., 30.\u00a0Nov."},
 	} {
 		p := &Page{Lang: lang, Zone: time.UTC}
 		if got := [2]string{p.Date(at), p.Day(at)}; got != want {
