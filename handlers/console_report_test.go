@@ -206,7 +206,7 @@ func TestConsoleReportAsAFile(t *testing.T) {
 			core.Outcome{State: core.RecipientFailed, Reason: "550 5.1.1 no"})
 		e.shows(e.path("/people"), http.StatusOK, "/people-export?job="+j.ID)
 		e.shows(e.path(""), http.StatusOK, `href="`+e.at(e.path("/people-export"))+`"`, "Export recipients")
-		e.shows(e.path("/people-export?file=1&status=failed&job="+j.ID), http.StatusOK, "email,list_id,status",
+		e.shows(e.path("/people-export?file=1&status=failed&job="+j.ID), http.StatusOK, "\ufeffemail,list_id,status",
 			",failed,550 5.1.1 no", ",Weekly", "-<html", "-,sent,")
 		part := e.ask("GET", e.at(e.path("/people-export?file=1&status=failed&job="+j.ID)), nil)
 		if name := part.Header.Get("Content-Disposition"); !strings.Contains(name, `"May - not delivered.csv"`) {

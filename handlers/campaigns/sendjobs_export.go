@@ -16,7 +16,7 @@ import (
 )
 
 // exportRecipients writes the outcomes for a job's recipients as CSV. Their number is not limited.
-func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
+func (a sendjobs) exportRecipients(c *web.Call, in recipientExport) error {
 	j, err := a.Store.SendJob(c, c.ID())
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 	return web.Export[core.Recipient]{
 		Name: cmp.Or(shown.Name, shown.Subject) + in.part() + ".csv",
 		Read: func(page core.Page) (rows []core.Recipient, next string, err error) {
-			rows, err = a.Store.Recipients(c, &j, campaigns.RecipientFilter(in), page)
+			rows, err = a.Store.Recipients(c, &j, campaigns.RecipientFilter(in.recipientFilter), page)
 			if len(rows) == page.Limit {
 				next = strconv.FormatInt(rows[len(rows)-1].Seq, 10)
 			}
@@ -36,7 +36,7 @@ func (a sendjobs) exportRecipients(c *web.Call, in recipientFilter) error {
 		},
 		Note: func() error { return a.Store.NoteJobExport(c, &j, web.Actor(c), c.Now) },
 		Open: func(out io.Writer) (func(*core.Recipient) error, func() error, error) {
-			return recipientWriter(out, a.listNames(c))
+			return recipientWriter(out, in.Spreadsheet, a.listNames(c))
 		},
 	}.Write(c)
 }
@@ -69,12 +69,16 @@ func (a sendjobs) listNames(ctx context.Context) func(id string) (string, error)
 	}
 }
 
-// recipientWriter returns functions that write recipients as CSV and finish the file. listName returns a list's name.
-func recipientWriter(out io.Writer, listName func(id string) (string, error)) (
+// recipientWriter returns functions that write recipients as CSV and finish the file. If spreadsheet names a character
+// between cells, the file begins with a byte order mark. listName returns a list's name.
+func recipientWriter(out io.Writer, spreadsheet string, listName func(id string) (string, error)) (
 	write func(*core.Recipient) error, end func() error, err error,
 ) {
-	w := csv.NewWriter(out)
-	err = w.Write([]string{"email", "list_id", "status", "reason", "tries", "finished_at", "events", "name", "list"})
+	w, first := csv.NewWriter(out), "email"
+	if comma := map[string]rune{"comma": ',', "semicolon": ';'}[spreadsheet]; comma != 0 {
+		w.Comma, first = comma, "\ufeff"+first
+	}
+	err = w.Write([]string{first, "list_id", "status", "reason", "tries", "finished_at", "events", "name", "list"})
 	return func(r *core.Recipient) error {
 		at := ""
 		if r.FinishedAt != 0 {
@@ -115,6 +119,12 @@ type recipientFilter struct {
 	Email  core.Email `query:"email"`
 	Event  string     `query:"event" enum:"bounced|complained|opened|clicked|machine_opened|machine_clicked" about:"Only recipients with this event; machine_ means automated only"`
 	Search string     `query:"search"`
+}
+
+// recipientExport is the query of an export of recipients.
+type recipientExport struct {
+	recipientFilter
+	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
 func (a sendjobs) recipients(c *web.Call, in recipientFilter, page core.Page) ([]recipient, string, error) {

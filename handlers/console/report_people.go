@@ -180,7 +180,7 @@ func (p *Page) recipientsFile() (string, error) {
 	if len(jobs) == 0 {
 		return "", core.ErrJobNotFound
 	}
-	q := url.Values{}
+	q := url.Values{"spreadsheet": {p.separator()}}
 	if status := p.Query("status"); status != "" {
 		q.Set(stateOf(status), status)
 	}
