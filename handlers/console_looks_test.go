@@ -115,7 +115,7 @@ func TestConsoleLooksOfAViewer(t *testing.T) {
 
 func TestConsoleThemes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newPeopleEnv(t, core.RoleEditor)
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		e.shows("/looks/themes", http.StatusOK, "Letter", "Journal", "Studio", "Lantern", "theme-preview?base=lantern",
 			"-Your themes")
 		plain := e.shows("/looks/theme-preview?base=letter", http.StatusOK, "A smaller heading")

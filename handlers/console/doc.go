@@ -45,7 +45,7 @@
 //
 // Design:
 //
-//	looks.go themes.go mailtemplates.go logo.go   images, themes, templates, logo
+//	looks.go themes.go themedark.go mailtemplates.go logo.go   images, themes, templates, logo
 //
 // Settings:
 //

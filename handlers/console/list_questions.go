@@ -78,12 +78,14 @@ func (o *Console) listQuestions(p *Page) (web.HTML, error) {
 			return web.HTML{}, err
 		}
 		if p.May(core.ActionListSettings) {
-			if name := p.Query("add"); f.values == nil && slices.Contains(others, name) {
+			if f.values != nil {
+				others = nil // a link would discard what has been entered
+			} else if name := p.Query("add"); slices.Contains(others, name) {
 				questions = append(questions, question{
 					No: nextQuestion(questions), Name: name, Label: p.knownLabel(name), Type: core.FieldText,
 					SetBy: core.SetByTeam, Unsaved: true,
 				})
-				others = slices.DeleteFunc(others, func(other string) bool { return other == name })
+				others = nil
 			}
 			questions = append(questions, question{No: nextQuestion(questions), Type: core.FieldText})
 		}
@@ -138,7 +140,7 @@ func nextQuestion(all []question) (n int) {
 
 // sentQuestions returns the submitted form's fields, without the last one if it is empty.
 func (p *Page) sentQuestions() (all []question) {
-	for no := 1; no <= core.MaxFields+1; no++ {
+	for no := 1; no <= core.MaxFields+2; no++ {
 		at := "q" + strconv.Itoa(no) + "."
 		q := question{
 			No: no, Name: p.Form[at+"name"], Label: strings.TrimSpace(p.Form[at+"label"]), Type: p.Form[at+"type"],

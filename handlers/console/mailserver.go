@@ -167,7 +167,10 @@ func presetOf(all []preset, host string) preset {
 // Without a From address, it proposes the sender address of the only tenant.
 func (p *Page) mailServerValues(d *mailServerPage) (map[string]string, error) {
 	s, c := &d.State, &d.Chosen
-	values := map[string]string{"test_to": string(p.Who.User.Email), "from": serverFrom(s), "tls": "starttls"}
+	values := map[string]string{"test_to": string(p.Who.User.Email), "from": s.From, "tls": "starttls"}
+	if d.Folder() {
+		values["from"] = serverFrom(s)
+	}
 	if values["from"] == "" {
 		var some []core.Tenant
 		if _, err := p.Get("/api/admin/tenants", url.Values{"limit": {"2"}}, &some); err != nil {

@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"newsletterd/core"
@@ -15,14 +14,14 @@ func (p *Page) Unreachable(d *personData) bool {
 	return d.Readable && d.Status == string(core.StatusBounced) && p.May(core.ActionPeopleAdd)
 }
 
-// NeedsAddress reports whether an email to a subscribed person failed because of the address or a full mailbox, and the
-// visitor may add another address.
+// NeedsAddress reports whether the newest email to a subscribed person failed because of the address or a full mailbox,
+// and the visitor may add another address.
 func (p *Page) NeedsAddress(d *personData) bool {
-	return d.Status == core.SubscriptionActive && p.May(core.ActionPeopleAdd) &&
-		slices.ContainsFunc(d.Mails, func(m personMail) bool {
-			why := p.MailWhy(m)
-			return why.Turn == turnTaken || why.What == refusals["4.2.2"].What || why.What == refusals["550"].What
-		})
+	if d.Status != core.SubscriptionActive || len(d.Mails) == 0 || !p.May(core.ActionPeopleAdd) {
+		return false
+	}
+	why := p.MailWhy(d.Mails[0])
+	return why.Turn == turnTaken || why.What == refusals["4.2.2"].What || why.What == refusals["550"].What
 }
 
 // newAddress asks a person's new address to join the list with the person's data, if the old mailbox doesn't exist. The

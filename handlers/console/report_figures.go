@@ -284,10 +284,9 @@ func (p *Page) Fewer(d *reportData) string {
 	if !d.Job.Expanded || d.Job.RetryOf != "" || d.Job.Expected <= d.Job.Stats.Recipients {
 		return ""
 	}
-	return p.N("{{all}} recipients were counted before sending. 1 of them bounced, unsubscribed, or was blocked or "+
-		"excluded in the meantime.|{{all}} recipients were counted before sending. {{n}} of them bounced, "+
-		"unsubscribed, or were blocked or excluded in the meantime.", d.Job.Expected-d.Job.Stats.Recipients, "all",
-		p.Number(d.Job.Expected))
+	return p.T("{{all}} recipients were counted before sending, {{n}} more than the email then went to. People may have "+
+		"unsubscribed, bounced, been blocked, or no longer match the segment or tag.", "n",
+		p.Number(d.Job.Expected-d.Job.Stats.Recipients), "all", p.Number(d.Job.Expected))
 }
 
 // NotDelivered returns the numbers of recipients whose email is being retried, failed or was skipped. If there is only

@@ -224,7 +224,7 @@ func TestReportWhileOneMailboxIsRetried(t *testing.T) {
 	if got := p.jobBadge(&j); !d.Rest() || got.Text != "Sent, 1 retrying" {
 		t.Errorf("Rest %v, badge %q", d.Rest(), got.Text)
 	}
-	if got := p.Fewer(&d); !strings.HasPrefix(got, "5 ") || !strings.Contains(got, " 1 of them ") {
+	if got := p.Fewer(&d); !strings.HasPrefix(got, "5 ") || !strings.Contains(got, " 1 more ") {
 		t.Errorf("the report says %q", got)
 	}
 	if j.Expected = 4; p.Fewer(&d) != "" {

@@ -188,7 +188,7 @@ func TestOwnWording(t *testing.T) {
 		t.Fatal(err)
 	}
 	colors, _ := core.DesignColors("#ffee00")
-	begin := "Dear reader,\n\nyou want {{email}} & <b> of Acme.\nGood.\n\nUm die Anmeldung"
+	begin := "Dear reader,\n\nyou want {{email}} & <b> of Acme.\nGood.\n\nMit diesem Link"
 	if subject != "One click, a@b.example" || !strings.HasPrefix(text, begin) {
 		t.Errorf("%s\n%s", subject, text)
 	}

@@ -193,7 +193,8 @@ function take(form, html) {
   const mark = t.content.querySelector("#saved");
   for (const e of [...t.content.children]) {
     const old = e.id && document.getElementById(e.id);
-    if (old?.matches("details") && e.matches("details")) e.open = old.open; // as the reader has left it
+    if (old?.matches("details") && e.matches("details")) // as the reader has left it, unless there is a new error
+      e.open = old.open || Number(e.dataset.errors) > Number(old.dataset.errors);
     if (e.id === "checks" && "sending" in form.dataset) continue; // a picture that is on its way is no error
     if (old?.getAttribute("role") === "status") old.replaceChildren(...e.childNodes);
     else if (old) old.replaceWith(e);
