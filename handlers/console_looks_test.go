@@ -115,7 +115,7 @@ func TestConsoleLooksOfAViewer(t *testing.T) {
 
 func TestConsoleThemes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newPeopleEnv(t, core.RoleTenantAdmin)
+		e := newPeopleEnv(t, core.RoleEditor)
 		e.shows("/looks/themes", http.StatusOK, "Letter", "Journal", "Studio", "Lantern", "theme-preview?base=lantern",
 			"-Your themes")
 		plain := e.shows("/looks/theme-preview?base=letter", http.StatusOK, "A smaller heading")
@@ -180,7 +180,7 @@ func TestConsoleThemes(t *testing.T) {
 // The dark colors of buttons and links follow the light ones until a person chooses them.
 func TestConsoleThemeDarkColorsFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newPeopleEnv(t, core.RoleEditor)
+		e := newPeopleEnv(t, core.RoleTenantAdmin)
 		to := e.sends("/looks/themes", http.StatusSeeOther, url.Values{"name": {"Ours"}, "base": {"studio"}})
 		path, _, _ := strings.Cut(to, "?")
 		page := e.shows(path, http.StatusOK, "Polls, preference pages and the archive")

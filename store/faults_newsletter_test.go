@@ -459,6 +459,9 @@ func (s *story) campaigns() {
 	op("SendCampaign", func() error { return onlyErr(s.SendCampaign(ctx, sending(7), campaigns.JobRequest{}, now0.Add(day))) })
 	op("ClosePoll", func() error { return s.ClosePoll(ctx, &c, 1, "test", now0+8) })
 	op("UndoCampaign", func() error { return onlyErr(s.UndoCampaign(ctx, edit(8))) })
+	later := campaigns.JobRequest{NewJob: core.NewJob{ScheduledAt: now0.Add(2 * day)}}
+	op("SendCampaign", func() error { return onlyErr(s.SendCampaign(ctx, sending(8), later, now0.Add(day))) })
+	op("UndoCampaign", func() error { return onlyErr(s.UndoCampaign(ctx, edit(8))) })
 	op("RejectCampaign", func() error { return onlyErr(s.RejectCampaign(ctx, edit(8), "")) })
 	op("ArchiveCampaign", func() error { return onlyErr(s.ArchiveCampaign(ctx, edit(9))) })
 	c = core.NewCampaign(s.tenant, &f, "test", now0+9)

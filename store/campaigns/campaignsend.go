@@ -192,17 +192,12 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err := saveCampaign(tx, &c, r.CampaignEdit, was); err != nil {
 			return err
 		}
-		return tx.Audit(r.Now, r.Actor, sendAction(&j, max(r.Now, undo)), c.TenantID, c.ID)
+		if j.DueAt > max(r.Now, undo) { // later than the job could start
+			return tx.Audit(r.Now, r.Actor, "campaign.schedule", c.TenantID, c.ID)
+		}
+		return tx.Audit(r.Now, r.Actor, "campaign.send", c.TenantID, c.ID)
 	})
 	return j, err
-}
-
-// sendAction returns the audit action for a new job. earliest is the earliest time at which the job can start.
-func sendAction(j *core.SendJob, earliest core.Instant) string {
-	if j.DueAt > earliest {
-		return "campaign.schedule"
-	}
-	return "campaign.send"
 }
 
 // keepShown stores a campaign's issues and polls for web pages. due is the start of the campaign's job. If emails of
