@@ -111,7 +111,7 @@ type view struct {
 	After      string
 }
 
-// button is the notice's link as a button. Below it, the line Open introduces the URL.
+// button describes the notice's link as a button. Open is the line below it that introduces the URL.
 type button struct{ URL, Label, Open, Color, OnColor string }
 
 // Button returns the link as a button.

@@ -117,7 +117,7 @@ func (w *writer) attempt(bare int) error {
 	return err
 }
 
-// ofStorage marks err as an error of the whole transaction, which no single operation caused.
+// ofStorage marks err as a failure of the whole transaction rather than of a single operation.
 func ofStorage(err error) error {
 	if errors.Is(err, core.ErrUnavailable) {
 		return err

@@ -15,8 +15,9 @@ import (
 // commands creates and runs the admin commands. Those for accounts and belongings have their own types.
 type commands struct{ *cli.Program }
 
-const adminHelp = `Works on the database with the same operations as the HTTP API, even while
-the daemon runs. Anyone who can write the database file has full access.
+const adminHelp = `These commands use the database directly, with the same operations as the
+HTTP API, even while the daemon runs. Anyone who can write to the database
+file has full access.
 
 Name a record by its ID, the first 4 or more characters of its ID, or its
 name. If several records match, the command lists them and changes nothing.

@@ -16,7 +16,7 @@ import (
 )
 
 func bulkCommands(p commands) *cli.Command {
-	id := cli.Reference("id", people.NounBulk, "`ID` of the bulk action (or its first characters)")
+	id := cli.Reference("id", people.NounBulk, "bulk action (`ID` or start of the ID)")
 	type operation func(*store.Store, *cli.Context) (core.BulkAction, error)
 	change := func(name, usage, more string, do operation) *cli.Command {
 		command := p.Command(name, usage, []cli.Flag{id}, []string{"id"},

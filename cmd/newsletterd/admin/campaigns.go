@@ -41,7 +41,7 @@ func (p commands) campaignCommands() *cli.Command {
 			}
 			return p.Printer(c).Record(found.View())
 		})
-	undo := p.campaignStep("undo", "undo a scheduled send, until the first email is sent",
+	undo := p.campaignStep("undo", "undo a scheduled send before the first email is sent",
 		(*store.Store).UndoCampaign)
 	reject := p.campaignStep("reject", "request changes to a campaign; it becomes a draft again",
 		func(s *store.Store, ctx context.Context, e campaigns.CampaignEdit) (core.Campaign, error) {

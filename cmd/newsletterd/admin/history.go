@@ -27,7 +27,7 @@ type mailedRecord struct {
 
 func (p commands) subscriberHistory() *cli.Command {
 	history := p.Command("history", "list all emails sent to an address", []cli.Flag{
-		cli.String("email", "email `ADDRESS`"), tenantOrAll(),
+		cli.String("email", "`ADDRESS` that the emails were sent to"), tenantOrAll(),
 	}, []string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		email, err := cli.GivenEmail(c)
 		if err != nil {
@@ -68,7 +68,7 @@ type whyRecord struct {
 func Why(program *cli.Program) *cli.Command {
 	p := commands{program}
 	why := p.Command("why", "show why an address got no email",
-		[]cli.Flag{cli.String("email", "email `ADDRESS`"), tenantOrAll()},
+		[]cli.Flag{cli.String("email", "`ADDRESS` that got no email"), tenantOrAll()},
 		[]string{"email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			email, err := cli.GivenEmail(c)
 			if err != nil {

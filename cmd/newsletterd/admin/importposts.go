@@ -30,11 +30,11 @@ func (p commands) postCommands() []*cli.Command {
 	}, []string{"list", "file"}, p.importPosts)
 	posts.Description = `Reads the posts in an export of Substack, Ghost, Buttondown, beehiiv or
 Mailchimp and adds them to the archive, with title, date, author and text.
-No one gets an email. Importing the same export again adds no post twice.
+No one gets an email. Importing the same export again creates no duplicates.
 Drafts and posts for paid subscribers are left out, because everyone can
-read the archive. Links between posts lead to the imported issues if you pass
-the URL of your old site. Ghost's file doesn't contain it. To import the
-people in an export: newsletterd admin subscriber import
+read the archive. To make links between posts lead to the imported issues,
+pass the URL of your old site; Ghost exports don't include it. To import
+subscribers: newsletterd admin subscriber import
 
    newsletterd admin import posts --list ID --file export.zip --dry-run
    newsletterd admin import posts --list ID --file export.zip`

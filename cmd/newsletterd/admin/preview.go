@@ -51,7 +51,7 @@ func (p commands) previewJobCommand() *cli.Command {
 
 func (p commands) testJobCommand() *cli.Command {
 	return p.Command("test", "send a test email of a send job", []cli.Flag{
-		cli.ID(people.NounJob), cli.String("email", "email `ADDRESS`"),
+		cli.ID(people.NounJob), cli.String("email", "send the test email to `ADDRESS`"),
 	}, []string{"id", "email"}, func(c *cli.Context, cfg *config.Config, s *store.Store) error {
 		to, err := cli.GivenEmail(c)
 		if err != nil {

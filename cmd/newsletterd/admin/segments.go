@@ -114,8 +114,8 @@ func segmentCommands(p commands) *cli.Command {
 // segmentListFlag returns the flag that names the list whose subscribers are matched against a segment.
 func segmentListFlag() cli.Flag { return cli.Reference("list", people.NounList, "list (`ID` or name)") }
 
-// segmentQuestion returns the question of which subscribers on the list in --list match the segment in --id or the rule
-// in --rule.
+// segmentQuestion returns a query for the subscribers on the list in --list who match the segment in --id or the rule in
+// --rule.
 func segmentQuestion(p commands, c *cli.Context, s *store.Store) (q audience.Question, err error) {
 	l, err := s.List(c.Context, c.String("list"))
 	if err != nil {
@@ -241,7 +241,7 @@ func explained(reasons []core.Reason) []explainedCondition {
 
 func segmentWhyCommand(p commands) *cli.Command {
 	return p.Command("why", "show which conditions of a segment a subscriber matches", []cli.Flag{
-		cli.ID(people.NounSegment), segmentListFlag(), cli.String("email", "email `ADDRESS` of the subscriber"),
+		cli.ID(people.NounSegment), segmentListFlag(), cli.String("email", "`ADDRESS` of the subscriber"),
 	}, []string{"id", "list", "email"}, func(c *cli.Context, _ *config.Config, s *store.Store) error {
 		email, err := cli.GivenEmail(c)
 		if err != nil {

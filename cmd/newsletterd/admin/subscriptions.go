@@ -27,7 +27,7 @@ var shownStatuses = []string{
 // subscriptionCommands returns the subcommands of admin subscriber for the subscriptions of an address or a list.
 func (p commands) subscriptionCommands() []*cli.Command {
 	oneList := cli.Reference("list", people.NounList, "list (`ID` or name)")
-	email := cli.String("email", "email `ADDRESS`")
+	email := cli.String("email", "`ADDRESS` of the subscriber")
 	all := p.Command("list", "list the subscribers of a list", []cli.Flag{
 		oneList, cli.OneOf("status", "filter by `STATUS`: "+strings.Join(shownStatuses, ", "),
 			cli.Optional(shownStatuses)...),

@@ -19,7 +19,7 @@ import (
 
 // userFlag returns the flag that names a user by address or id.
 func userFlag() cli.Flag {
-	return cli.Reference("id", people.NounUser, "`USER`: email address, ID (or its first characters) or name",
+	return cli.Reference("id", people.NounUser, "`USER`: email address, ID, start of the ID, or name",
 		"user")
 }
 

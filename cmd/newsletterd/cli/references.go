@@ -40,7 +40,7 @@ func Name(name string, noun people.Noun, usage string) Flag {
 
 // ID returns the flag --id, which names the record that a command is about.
 func ID(noun people.Noun) Flag {
-	return Reference("id", noun, "`ID` of the "+string(noun)+" (or its first characters), or its name")
+	return Reference("id", noun, string(noun)+" (`ID`, start of the ID, or name)")
 }
 
 // Tenant returns the flag --tenant, which names a tenant.
