@@ -192,12 +192,17 @@ func (s *Store) SendCampaign(ctx context.Context, r CampaignSending, n JobReques
 		if err := saveCampaign(tx, &c, r.CampaignEdit, was); err != nil {
 			return err
 		}
-		if j.DueAt > max(r.Now, undo) { // later than the job could start
-			return tx.Audit(r.Now, r.Actor, "campaign.schedule", c.TenantID, c.ID)
-		}
-		return tx.Audit(r.Now, r.Actor, "campaign.send", c.TenantID, c.ID)
+		return auditSend(tx, &r, &j, max(r.Now, undo))
 	})
 	return j, err
+}
+
+// auditSend records that a campaign was sent, or scheduled if its job starts later than at earliest, when it could.
+func auditSend(tx *db.Tx, r *CampaignSending, j *core.SendJob, earliest core.Instant) error {
+	if j.DueAt > earliest {
+		return tx.Audit(r.Now, r.Actor, "campaign.schedule", j.TenantID, j.CampaignID)
+	}
+	return tx.Audit(r.Now, r.Actor, "campaign.send", j.TenantID, j.CampaignID)
 }
 
 // keepShown stores a campaign's issues and polls for web pages. due is the start of the campaign's job. If emails of
