@@ -53,20 +53,17 @@ func (d *doctor) permissions() {
 	}
 }
 
-// clockFormat is the form in which the doctor shows the time of the machine.
-const clockFormat = "2006-01-02 15:04:05 MST"
-
 // clock checks whether a time service synchronizes the machine's clock.
 func (d *doctor) clock() {
 	switch synced, known := clockSynced(); {
 	case !known:
-		d.ok("clock", "%s", time.Now().UTC().Format(clockFormat))
+		d.ok("clock", "%s", time.Now().UTC().Format(time.RFC3339))
 	case synced:
-		d.ok("clock", "synchronized, %s", time.Now().UTC().Format(clockFormat))
+		d.ok("clock", "synchronized, %s", time.Now().UTC().Format(time.RFC3339))
 	default:
 		d.warn("clock",
 			"run a time service (systemd-timesyncd, chrony): if the clock is off by 300 s, webhooks are rejected, "+
-				"and tokens expire at the wrong time", "not synchronized, %s", time.Now().UTC().Format(clockFormat))
+				"and tokens expire at the wrong time", "not synchronized, %s", time.Now().UTC().Format(time.RFC3339))
 	}
 }
 
