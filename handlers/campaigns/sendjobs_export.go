@@ -69,14 +69,14 @@ func (a sendjobs) listNames(ctx context.Context) func(id string) (string, error)
 	}
 }
 
-// recipientWriter returns functions that write recipients as CSV and finish the file. If spreadsheet names a character
-// between cells, the file begins with a byte order mark. listName returns a list's name.
+// recipientWriter returns functions that write recipients as CSV and finish the file. If the file is for a spreadsheet
+// program, it begins with a byte order mark. listName returns a list's name.
 func recipientWriter(out io.Writer, spreadsheet string, listName func(id string) (string, error)) (
 	write func(*core.Recipient) error, end func() error, err error,
 ) {
 	w, first := csv.NewWriter(out), "email"
-	if comma := map[string]rune{"comma": ',', "semicolon": ';'}[spreadsheet]; comma != 0 {
-		w.Comma, first = comma, "\ufeff"+first
+	if comma := subscribercsv.Comma(spreadsheet); comma != 0 {
+		w.Comma, first = comma, subscribercsv.ByteOrderMark+first
 	}
 	err = w.Write([]string{first, "list_id", "status", "reason", "tries", "finished_at", "events", "name", "list"})
 	return func(r *core.Recipient) error {

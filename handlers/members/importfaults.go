@@ -42,17 +42,6 @@ type faultsForm struct {
 	Spreadsheet string `query:"spreadsheet" enum:"comma|semicolon"`
 }
 
-// commaOf returns the cell separator for a spreadsheet program, or 0 if the CSV file isn't for one.
-func commaOf(spreadsheet string) rune {
-	switch spreadsheet {
-	case "comma":
-		return ','
-	case "semicolon":
-		return ';'
-	}
-	return 0
-}
-
 // faults writes a file with all faulty lines, which are stored for a week.
 func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	j, err := a.store.ImportJob(c, c.ID())
@@ -69,7 +58,7 @@ func (a importsAPI) faults(c *web.Call, in faultsForm) error {
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", web.Attachment(strings.TrimSuffix(j.Name, path.Ext(j.Name))+" errors.csv"))
 	all, w := io.MultiReader(bytes.NewReader(first[:n]), lines), c.Stream()
-	if comma := commaOf(in.Spreadsheet); comma != 0 {
+	if comma := subscribercsv.Comma(in.Spreadsheet); comma != 0 {
 		err = subscribercsv.WriteSpreadsheet(w, all, comma)
 	} else {
 		_, err = io.Copy(w, all)

@@ -68,7 +68,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List, 
 	write func(*people.ListedSubscription) error, end func() error, err error,
 ) {
 	if in.Columns != "fields" {
-		w := subscribercsv.NewWriter(out, false, commaOf(in.Spreadsheet))
+		w := subscribercsv.NewWriter(out, false, subscribercsv.Comma(in.Spreadsheet))
 		return func(l *people.ListedSubscription) error { return w.Write(&l.Subscription, l.Tags) }, w.Close, nil
 	}
 	names, ids, fields := map[string]string{}, []string{}, []string{}
@@ -89,7 +89,7 @@ func (a subscribers) exportWriter(c *web.Call, in *exported, lists []core.List, 
 			fields = append(fields, name)
 		}
 	}
-	w := subscribercsv.NewFieldWriter(out, fields, commaOf(in.Spreadsheet))
+	w := subscribercsv.NewFieldWriter(out, fields, subscribercsv.Comma(in.Spreadsheet))
 	return func(l *people.ListedSubscription) error {
 		return w.WriteOn(names[l.ListID], &l.Subscription, l.Tags, l.SignedUpAt, l.LeftAt)
 	}, w.Close, nil

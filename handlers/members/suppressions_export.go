@@ -37,7 +37,7 @@ func (a suppressions) export(c *web.Call, in suppressionExport) error {
 		Read: func(page core.Page) ([]core.Suppressed, string, error) { return a.once(c, &in, tenant, page) },
 		Note: func() error { return a.store.NoteSuppressionExport(c, tenant, web.Actor(c), c.Now) },
 		Open: func(out io.Writer) (func(*core.Suppressed) error, func() error, error) {
-			w := subscribercsv.NewBlockWriter(out, false, commaOf(in.Spreadsheet))
+			w := subscribercsv.NewBlockWriter(out, false, subscribercsv.Comma(in.Spreadsheet))
 			return func(s *core.Suppressed) error {
 				b := blockOf(c, s)
 				s.Reason, s.DisabledBy = b.Reason, b.DisabledBy

@@ -8,15 +8,27 @@ import (
 	"strings"
 )
 
-// byteOrderMark, at the start of a CSV file, makes spreadsheet programs read the file as UTF-8.
-const byteOrderMark = "\ufeff"
+// ByteOrderMark, at the start of a CSV file, makes spreadsheet programs read the file as UTF-8.
+const ByteOrderMark = "\ufeff"
+
+// Comma returns the cell separator of a spreadsheet program, which the API calls "comma" or "semicolon". If the CSV
+// file isn't for one, Comma returns 0.
+func Comma(spreadsheet string) rune {
+	switch spreadsheet {
+	case "comma":
+		return ','
+	case "semicolon":
+		return ';'
+	}
+	return 0
+}
 
 // WriteSpreadsheet copies a CSV file in a form for spreadsheet programs: with a byte order mark, and with the character
 // comma between cells. For programs that use a decimal comma, pass ';'. It returns the errors of both files, and an
 // error if r is not CSV.
 func WriteSpreadsheet(w io.Writer, r io.Reader, comma rune) error {
 	buffer := bufio.NewWriterSize(w, 64<<10)
-	if _, err := buffer.WriteString(byteOrderMark); err != nil {
+	if _, err := buffer.WriteString(ByteOrderMark); err != nil {
 		return err
 	}
 	in, out := csv.NewReader(r), csv.NewWriter(buffer)

@@ -46,8 +46,8 @@ func decoded(raw io.Reader) (io.Reader, error) {
 	if order, ok := utf16Order(head); ok {
 		// The decoder writes U+FFFD for bytes that are not valid UTF-16.
 		b = bufio.NewReaderSize(unicode.UTF16(order, unicode.UseBOM).NewDecoder().Reader(b), peeked)
-	} else if bytes.HasPrefix(head, []byte(byteOrderMark)) {
-		_, _ = b.Discard(len(byteOrderMark))
+	} else if bytes.HasPrefix(head, []byte(ByteOrderMark)) {
+		_, _ = b.Discard(len(ByteOrderMark))
 	}
 	if head, err = b.Peek(peeked); err != nil && err != io.EOF {
 		return nil, err

@@ -48,7 +48,7 @@ func newCSV(out io.Writer, comma rune) *Writer {
 	w.csv = csv.NewWriter(w.buffer)
 	if comma != 0 {
 		w.csv.Comma = comma
-		_, _ = w.buffer.WriteString(byteOrderMark) // Close returns the error
+		_, _ = w.buffer.WriteString(ByteOrderMark) // Close returns the error
 	}
 	return w
 }
