@@ -2,11 +2,17 @@ package drafts
 
 import (
 	"cmp"
+	"embed"
 
 	"newsletterd/core"
 	"newsletterd/mail"
 	"newsletterd/mail/markup"
 )
+
+// samples holds an example of every element that themes change, in each language of core.Languages.
+//
+//go:embed samples/*.md
+var samples embed.FS
 
 // NewTheme returns a new theme for a tenant. Its default color is the tenant's.
 func NewTheme(t *core.Tenant, in core.ThemeInput, now core.Instant) (core.Theme, error) {
@@ -34,7 +40,11 @@ func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []co
 		return nil, nil, err
 	}
 	o.Language, o.Title, o.Name = t.Language, theme.Name, cmp.Or(t.BrandName, t.Name)
-	r, err := markup.Compile(markup.KindMarkdown, themeSamples[cmp.Or(t.Language, core.Languages[0])], o)
+	sample, err := samples.ReadFile("samples/" + cmp.Or(t.Language, core.Languages[0]) + ".md")
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := markup.Compile(markup.KindMarkdown, string(sample), o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,100 +52,4 @@ func ThemeSample(theme *core.Theme, t *core.Tenant) (bulk *mail.Bulk, moved []co
 	content.List.Name = o.Name
 	bulk, err = mail.CompileShown("preview", &content)
 	return bulk, moved, err
-}
-
-// themeSamples holds an example of every element that themes change, in each language of core.Languages.
-var themeSamples = map[string]string{
-	"en": `# A heading
-
-Some text with **strong words**, [a link](https://example.org/) and ` + "`code`" + `.
-
-[A button](https://example.org/){.button}
-
-## A smaller heading
-
-> A quote.
-
-::: tip
-A box with a [link](https://example.org/).
-:::
-
-| A table | of two columns |
-|---|---|
-| one | two |
-
----
-
-- a list
-- of two
-`,
-	"de": `# Eine Überschrift
-
-Etwas Text mit **fetten Wörtern**, [einem Link](https://example.org/) und ` + "`Code`" + `.
-
-[Eine Schaltfläche](https://example.org/){.button}
-
-## Eine kleinere Überschrift
-
-> Ein Zitat.
-
-::: tip
-Ein Kasten mit einem [Link](https://example.org/).
-:::
-
-| Eine Tabelle | mit zwei Spalten |
-|---|---|
-| eins | zwei |
-
----
-
-- eine Liste
-- mit zwei Punkten
-`,
-	"es": `# Un título
-
-Un texto con **palabras en negrita**, [un enlace](https://example.org/) y ` + "`código`" + `.
-
-[Un botón](https://example.org/){.button}
-
-## Un título más pequeño
-
-> Una cita.
-
-::: tip
-Un recuadro con un [enlace](https://example.org/).
-:::
-
-| Una tabla | de dos columnas |
-|---|---|
-| uno | dos |
-
----
-
-- una lista
-- de dos puntos
-`,
-	"fr": `# Un titre
-
-Un texte avec **des mots en gras**, [un lien](https://example.org/) et du ` + "`code`" + `.
-
-[Un bouton](https://example.org/){.button}
-
-## Un titre plus petit
-
-> Une citation.
-
-::: tip
-Un encadré avec un [lien](https://example.org/).
-:::
-
-| Un tableau | de deux colonnes |
-|---|---|
-| un | deux |
-
----
-
-- une liste
-- de deux points
-`,
 }
