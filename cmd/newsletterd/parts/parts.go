@@ -98,12 +98,12 @@ func MayPost(cfg *config.Config, text string) error {
 	guard := netguard.Guard{Allow: cfg.Webhooks.Allow}
 	addr := netguard.HostPort(u)
 	if err := guard.Check(addr); err != nil {
-		return core.Invalidf("url", "%s is not public. To allow it, add it to allow under [webhooks] in the configuration file "+
-			"on the server.", addr)
+		return core.Invalidf("url", "%s is not public. To allow it, add it to allow in the [webhooks] section of the "+
+			"server's configuration file.", addr)
 	}
 	if u.Scheme == "http" && !guard.Allows(addr) {
 		return core.Invalidf("url", "The URL is not https, but events contain personal data. Use https, or add its "+
-			"host:port to allow under [webhooks] in the configuration file on the server.")
+			"host:port to allow in the [webhooks] section of the server's configuration file.")
 	}
 	return nil
 }
