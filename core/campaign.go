@@ -62,18 +62,20 @@ type Campaign struct {
 	Revision int64         `db:"revision"`
 	Version  int64         `db:"version"` // the current version
 
-	ApprovedVersion int64    `db:"approved_version"` // 0: none
-	ApprovedBy      string   `db:"approved_by"`
-	ApprovedAt      Instant  `db:"approved_at"`
-	LastApproved    int64    `db:"last_approved"`    // the version approved last, even if edited since
-	Writers         Strings  `db:"writers"`          // actors who saved since that version, as named in the audit log
-	AuditSeen       int64    `db:"audit_seen"`       // newest audit log entry at the last approval, or at the start
-	ApprovedBySend  bool     `db:"approved_by_send"` // approved by sending; undoing the send undoes the approval
-	Designers       []string `db:"-"`                // people who changed its layout or theme without another's approval since, or who manage a client among the writers; empty if approved
-	CopyID          string   `db:"copy_id"`          // CampaignCopy of the approved version; empty: none
-	InArchive       string   `db:"archive"`          // ArchiveShown, ArchiveHidden, or empty: its lists decide
-	JobNo           int64    `db:"job_no"`           // the job that sends it or sent it last; 0: none
-	JobID           string   `db:"job_id"`           // id of that job
+	ApprovedVersion int64   `db:"approved_version"` // 0: none
+	ApprovedBy      string  `db:"approved_by"`
+	ApprovedAt      Instant `db:"approved_at"`
+	LastApproved    int64   `db:"last_approved"`    // the version approved last, even if edited since
+	Writers         Strings `db:"writers"`          // actors who saved since that version, as named in the audit log
+	AuditSeen       int64   `db:"audit_seen"`       // newest audit log entry at the last approval, or at the start
+	ApprovedBySend  bool    `db:"approved_by_send"` // approved by sending; undoing the send undoes the approval
+	// Designers has those who changed the layout or theme without another's approval since, and those who manage a
+	// client among the writers; empty if approved.
+	Designers []string `db:"-"`
+	CopyID    string   `db:"copy_id"` // CampaignCopy of the approved version; empty: none
+	InArchive string   `db:"archive"` // ArchiveShown, ArchiveHidden, or empty: its lists decide
+	JobNo     int64    `db:"job_no"`  // the job that sends it or sent it last; 0: none
+	JobID     string   `db:"job_id"`  // id of that job
 
 	// In a draft, the next three fields hold who requested changes, when and why.
 	ReviewBy       string  `db:"review_by"` // the person who requested the review; empty: none

@@ -21,12 +21,13 @@ type Endpoint struct {
 	DisabledReason string  `db:"disabled_reason" json:"disabled_reason"`
 	CreatedBy      string  `db:"created_by" json:"created_by,omitempty"`           // actor name as in the audit log
 	CreatedByName  string  `db:"created_by_name" json:"created_by_name,omitempty"` // name or address of that user, or name of that client
-	Keepers        Strings `db:"keepers" json:"keepers"`                           // actor names of its creator and those who changed its URL or secret
-	CreatedAt      Instant `db:"created_at" json:"created_at"`
-	UpdatedAt      Instant `db:"updated_at" json:"updated_at"`
-	Waiting        int64   `db:"waiting" json:"waiting"`             // events not yet delivered
-	WaitingBytes   int64   `db:"waiting_bytes" json:"waiting_bytes"` // total size of their bodies
-	Dropping       bool    `db:"dropping" json:"dropping"`           // events were dropped, and not yet reported
+	// Keepers has the actor names of its creator and of those who changed its URL or secret.
+	Keepers      Strings `db:"keepers" json:"keepers"`
+	CreatedAt    Instant `db:"created_at" json:"created_at"`
+	UpdatedAt    Instant `db:"updated_at" json:"updated_at"`
+	Waiting      int64   `db:"waiting" json:"waiting"`             // events not yet delivered
+	WaitingBytes int64   `db:"waiting_bytes" json:"waiting_bytes"` // total size of their bodies
+	Dropping     bool    `db:"dropping" json:"dropping"`           // events were dropped, and not yet reported
 }
 
 // MaxEndpoints is the maximum number of endpoints per tenant. Each has its own delivery loop and a row for each event.

@@ -154,7 +154,8 @@ func TestConsoleTagsManyPeople(t *testing.T) {
 		e.sends("/people", http.StatusBadRequest, one, "Remove a tag from 1 person?", "Choose a tag.")
 		one.Set("tag", vip.ID)
 		e.sends("/people", http.StatusSeeOther, one)
-		e.shows("/bulk/"+e.performs(), http.StatusOK, "Remove the tag “VIP” from 1 selected person on “Weekly”", "1</strong> untagged")
+		e.shows("/bulk/"+e.performs(), http.StatusOK, "Remove the tag “VIP” from 1 selected person on “Weekly”",
+			"1</strong> untagged")
 		e.sends("/people", http.StatusForbidden, e.chosen("unsubscribe", "grace@reader.example"))
 
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})

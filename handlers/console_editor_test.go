@@ -92,7 +92,8 @@ func TestConsoleEditorConflict(t *testing.T) {
 		page = e.shows(e.path("?tab=settings"), http.StatusOK)
 		mine = e.edit(page, "list."+e.list.ID, "1", "name", "Mine")
 		e.sends(e.path(""), http.StatusSeeOther, e.edit(page, "list."+e.list.ID, "1", "name", "Theirs"))
-		e.sends(e.path(""), http.StatusPreconditionFailed, mine, "They differ in recipients or sender", "-class=\"diff\"")
+		e.sends(e.path(""), http.StatusPreconditionFailed, mine, "They differ in recipients or sender",
+			"-class=\"diff\"")
 	})
 }
 

@@ -58,7 +58,8 @@ func TestConsoleImportUndoCountsTaggedPeopleOnce(t *testing.T) {
 		e.sends(at, http.StatusSeeOther, form)
 		e.runImports()
 		e.shows(at+"/undo", http.StatusOK, "1 person added", "<strong>1</strong> removed from the list",
-			"<strong>2</strong> lose the tags from this import, unless they got them again since (including new people)")
+			"<strong>2</strong> lose the tags from this import, unless they got them again since (including new people",
+		)
 		e.sends(at+"/undo", http.StatusSeeOther, url.Values{})
 		e.shows(at, http.StatusOK, "Undoing", "0 of 3 changes", "- people<")
 		e.runImports()
@@ -77,7 +78,8 @@ func TestConsoleImportUndoOfUnsubscribing(t *testing.T) {
 		e.imports(at, "<strong>1</strong> imported as unsubscribed")
 		e.shows(at+"/undo", http.StatusOK, "No one added · 1 person unsubscribed",
 			"<strong>1</strong> subscribed again, as before the import",
-			"<strong>1</strong> lose the tags from this import, unless they got them again since", "-including new people",
+			"<strong>1</strong> lose the tags from this import, unless they got them again since",
+			"-including new people",
 			"-People who are removed")
 	})
 }

@@ -148,7 +148,9 @@ func TestConsoleThemes(t *testing.T) {
 			"logo_url": {"//acme.example/logo.png"},
 		}
 		shown := e.sendsFrame("/looks/theme-preview?base=journal", form)
-		for _, text := range []string{"#7a1f3d", "Sent with care.", "https://social.example/@us", "subscribed to Acme"} {
+		for _, text := range []string{
+			"#7a1f3d", "Sent with care.", "https://social.example/@us", "subscribed to Acme",
+		} {
 			if !strings.Contains(shown, text) {
 				t.Errorf("the preview of a form lacks %q", text)
 			}

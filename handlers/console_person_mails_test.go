@@ -64,6 +64,7 @@ func TestConsolePersonsRetriedEmail(t *testing.T) {
 			"-the person for another", "-Does the person have a new address?")
 		_, err = e.store.PauseSendJobBy(t.Context(), j.ID, "test", e.seed.Time())
 		e.must(err)
-		e.shows("/people/"+rows[0].SubscriberID, http.StatusOK, "The mailbox is full.", "-retries until", "-next attempt")
+		e.shows("/people/"+rows[0].SubscriberID, http.StatusOK, "The mailbox is full.", "-retries until",
+			"-next attempt")
 	})
 }

@@ -17,7 +17,8 @@ func TestConsoleProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newOperatorEnv(t)
 		e.must(e.store.EnsureDefaultProvider(t.Context(), "generic", "secret", e.seed.Time()))
-		e.operates("/providers", http.StatusOK, "Your mail provider can report spam complaints", "-created automatically")
+		e.operates("/providers", http.StatusOK, "Your mail provider can report spam complaints",
+			"-created automatically")
 		e.operates("/mail-server?provider=ses", http.StatusOK, `href="/operator/providers?kind=ses"`)
 		e.operates("/mail-server?provider=brevo", http.StatusOK, "no webhook for Brevo", "-providers?kind")
 		e.operates("/mail-server?provider=own", http.StatusOK, "bounce_domain", "-providers?kind")

@@ -218,7 +218,8 @@ func TestConsoleSegments(t *testing.T) {
 		form.Set("segment", "")
 		form.Set("outside."+g.ID, "1")
 		e.sends(e.path(""), http.StatusSeeOther, form)
-		e.shows(e.path("/send"), http.StatusOK, "<dt>Excluded segments</dt><dd>Yearly</dd>", "2 in an excluded segment = 3")
+		e.shows(e.path("/send"), http.StatusOK, "<dt>Excluded segments</dt><dd>Yearly</dd>",
+			"2 in an excluded segment = 3")
 
 		sure := url.Values{"do": {"delete"}}
 		e.sends(at, http.StatusOK, sure, "Delete the segment “Yearly”?")

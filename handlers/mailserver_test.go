@@ -73,7 +73,8 @@ func TestConsoleWithoutAMailServer(t *testing.T) {
 		}
 		status, got := e.page("POST", page, form)
 		if status != http.StatusConflict || !strings.Contains(got, "rejected the username or password") ||
-			!strings.Contains(got, "refuses.example.org:587 535 5.7.8 bad credentials") || strings.Contains(got, "hunter2") ||
+			!strings.Contains(got, "refuses.example.org:587 535 5.7.8 bad credentials") ||
+			strings.Contains(got, "hunter2") ||
 			!strings.Contains(got, `value="refuses.example.org"`) {
 			t.Errorf("%d %s", status, textOf(got))
 		}

@@ -25,8 +25,8 @@
 //	                 recipients of ended jobs in pages, and removes subscribers that a full sync did not include;
 //	                 snapshot.go: a copy of the database file that can be backed up at any time; drill.go: weekly
 //	                 restore test of the replica
-//	backoff.go       retry delays for events, full syncs and transactional emails. Recipients use core.SendJob.NextTry,
-//	                 relays use smtp.RelayError.Backoff
+//	backoff.go       retry delays for events, full syncs and transactional emails. Recipients use
+//	                 core.SendJob.NextTry, relays use smtp.RelayError.Backoff
 //
 // # The send path
 //

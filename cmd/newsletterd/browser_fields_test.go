@@ -117,7 +117,8 @@ func TestOwnPicturesInABrowser(t *testing.T) {
 		addEventListener("error", e => faults.push(e.message));`))
 	c := w.edit("Text\n")
 	w.Do(chromedp.EmulateViewport(1280, 800), chromedp.Click("[data-action=blocks]"))
-	w.expect(`(e => e.scrollHeight === e.clientHeight)(document.querySelector(".editor-menu > div:not([hidden])"))`, "true")
+	w.expect(`(e => e.scrollHeight === e.clientHeight)(document.querySelector(".editor-menu > div:not([hidden])"))`,
+		"true")
 	w.Do(chromedp.Click("[data-action=blocks]"))
 	w.Eval(`(ask => window.fetch = async (to, how) => {
 		if (/upload-picture/.test(to)) await new Promise(done => (window.release = done));

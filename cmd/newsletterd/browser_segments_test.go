@@ -202,8 +202,8 @@ func TestSegmentGroupsInABrowser(t *testing.T) {
 	w.Look("people-segment")
 }
 
-// TestSendingWhileTheTagIsSavedInABrowser chooses a tag as recipients, and changes the name and clicks "Review and send"
-// while the response of the automatic save is on its way.
+// TestSendingWhileTheTagIsSavedInABrowser chooses a tag as recipients. While the response of the automatic save is on
+// its way, it changes the name and clicks "Review and send".
 func TestSendingWhileTheTagIsSavedInABrowser(t *testing.T) {
 	w := newWriter(t)
 	c := &clicks{writer: w}

@@ -139,11 +139,13 @@ func TestEditorOnATelephoneInABrowser(t *testing.T) {
 	w.Eval(`scrollTo(0, 0)`)
 	w.Click(".opens-tabs", chromedp.WaitVisible(".tabs-bar"))
 	w.expect(inReach, "true,true")
+	// The menu opens below its button.
 	w.expect(`(bar => [bar.top, bar.bottom < 200])(document.querySelector(".tabs-bar").getBoundingClientRect())
-		.concat(document.querySelector(".top").getBoundingClientRect().bottom).join()`, "59,true,59") // below its button
+		.concat(document.querySelector(".top").getBoundingClientRect().bottom).join()`, "59,true,59")
 	w.Do(chromedp.Click(".tabs-bar summary"))
 	w.Wait(`(e => { const r = e.getBoundingClientRect(); return r.top > 59 && r.bottom < innerHeight &&
-		e.contains(document.elementFromPoint(r.left + 20, r.top + 10)); })(document.querySelector(".tabs-bar .menu a:last-child"))`)
+		e.contains(document.elementFromPoint(r.left + 20, r.top + 10)); })(
+			document.querySelector(".tabs-bar .menu a:last-child"))`)
 	w.Eval(`history.back()`)
 	w.Wait(`getComputedStyle(document.querySelector(".tabs-bar")).display === "none"`)
 	w.expect(`[...document.querySelector(".editor-toolbar").querySelectorAll("select, button")].filter(e => {

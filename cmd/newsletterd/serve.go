@@ -64,7 +64,7 @@ prints a link to create the first account.
 			}
 			switch text := firstSteps(c.Context, cfg, d.store); {
 			case text == "":
-			case cli.IsTerminal(p.Out): // never in a log, because anyone who reads the link can become the administrator
+			case cli.IsTerminal(p.Out): // never in a log: anyone who reads the link can become the administrator
 				_, _ = io.WriteString(p.Out, text)
 			default:
 				log.Info("no server administrator: newsletterd admin setup-link prints a link to create one")

@@ -62,8 +62,8 @@ func (p *Page) BulkTitle(a *core.BulkAction) string {
 func (p *Page) selectedTitle(a *core.BulkAction, list, tag string) string {
 	switch a.Kind {
 	case core.BulkRemove:
-		return p.N("Remove 1 selected person from “{{list}}”|Remove {{n}} selected people from “{{list}}”", a.Of, "list",
-			list)
+		return p.N("Remove 1 selected person from “{{list}}”|Remove {{n}} selected people from “{{list}}”", a.Of,
+			"list", list)
 	case core.BulkTag:
 		return p.N("Add the tag “{{tag}}” to 1 selected person on “{{list}}”|Add the tag “{{tag}}” to {{n}} selected "+
 			"people on “{{list}}”", a.Of, "tag", tag, "list", list)

@@ -80,7 +80,7 @@ type campaignRow struct {
 	core.CampaignView
 	SentAt    core.Instant // 0: sending has not started
 	StartsAt  core.Instant // when a scheduled send starts; 0: none is scheduled
-	Retrying  int64        // recipients that only retries remain for; State is then sent
+	Retrying  int64        // recipients still being retried; if not 0, State is sent
 	Transport string       // transport of its emails, as in the job
 	Result    *core.Stats  // results of all its sends; nil: the last send has not started, or only wrote to a folder
 }

@@ -299,7 +299,7 @@ func (p *Page) useText(c *importColumn) string {
 	return ""
 }
 
-// statusText describes the contents of a status column. Some contain the time when the person unsubscribed, for example.
+// statusText describes a status column by its name. Some columns contain the time when a person left or bounced.
 func (p *Page) statusText(name string) string {
 	name = strings.ToLower(name)
 	if !strings.HasSuffix(name, "time") && !strings.HasSuffix(name, "date") && !strings.HasSuffix(name, "at") &&

@@ -266,7 +266,8 @@ func (o *Console) allTenants(p *Page) (web.HTML, error) {
 		return web.HTML{}, err
 	}
 	return p.Show("tenants", View{
-		Title: p.T("Tenants"), State: p.T("A tenant is a newsletter with its own lists, subscribers and team"), Data: &d,
+		Title: p.T("Tenants"), Data: &d,
+		State: p.T("A tenant is a newsletter with its own lists, subscribers and team"),
 	})
 }
 

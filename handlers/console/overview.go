@@ -172,7 +172,7 @@ func (p *Page) jobBadge(j *jobRow) Badge {
 	return p.sentBadge(j.Transport)
 }
 
-// retryingBadge returns the badge of a send that only n retries remain of.
+// retryingBadge returns the badge of a send in which only n recipients are still being retried.
 func (p *Page) retryingBadge(n int64) Badge {
 	return Badge{p.N("Sent, 1 retrying|Sent, {{n}} retrying", n), "good"}
 }

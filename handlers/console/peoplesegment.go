@@ -11,7 +11,8 @@ import (
 	"newsletterd/handlers/web"
 )
 
-// readSegment reads the available segments, and the chosen one. Segments created for a tag are left out. If the chosen one was deleted, the page says so.
+// readSegment reads the available segments without those created for a tag, and the chosen segment. If the chosen one
+// was deleted, the page says so.
 func (d *peopleData) readSegment(p *Page) error {
 	if !p.May(core.ActionSegmentRead) {
 		return nil

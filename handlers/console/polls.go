@@ -90,7 +90,8 @@ func (p *Page) pollForm(at int, poll *core.Poll, lists []listChoice, said shown)
 	for i := range core.MaxPollOptions {
 		options = append(options, key(fmt.Sprintf("options[%d]", i)))
 	}
-	fields, help := p.pollFields(poll.Field, lists), p.T("Replaces the value of this field for each subscriber who answers")
+	fields := p.pollFields(poll.Field, lists)
+	help := p.T("Replaces the value of this field for each subscriber who answers")
 	if len(fields) == 1 {
 		help = p.T("To save answers, first add the same field to all lists of this campaign.")
 	}

@@ -284,8 +284,8 @@ func (p *Page) Fewer(d *reportData) string {
 	if !d.Job.Expanded || d.Job.RetryOf != "" || d.Job.Expected <= d.Job.Stats.Recipients {
 		return ""
 	}
-	return p.T("{{all}} recipients were counted before sending, {{n}} more than the email then went to. People may have "+
-		"unsubscribed, bounced, been blocked, or no longer match the segment or tag.", "n",
+	return p.T("{{all}} recipients were counted before sending, {{n}} more than the email then went to. People may "+
+		"have unsubscribed, bounced, been blocked, or no longer match the segment or tag.", "n",
 		p.Number(d.Job.Expected-d.Job.Stats.Recipients), "all", p.Number(d.Job.Expected))
 }
 

@@ -53,7 +53,8 @@ var areas = []struct {
 // areaOf maps the first segment of a path to its navigation area if their names differ.
 var areaOf = map[string]string{
 	"new-campaign": "campaigns", "new-person": "people", "new-import": "people", "imports": "people",
-	"people-export": "people", "suppressions-export": "people", "suppressions": "people", "segments": "people", "new-segment": "people", "tags": "people",
+	"people-export": "people", "suppressions-export": "people", "suppressions": "people",
+	"segments": "people", "new-segment": "people", "tags": "people",
 	"bulk": "people", "new-bulk": "people",
 	"new-list": "lists",
 }

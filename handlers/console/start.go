@@ -197,8 +197,9 @@ func (p *Page) steps(d *overviewData) (all []step, err error) {
 			Done:  d.Counts.Active+d.Counts.Pending > 0, may: p.May(core.ActionPeopleAdd),
 		},
 		{
-			Title: p.T("Add your logo (optional)"), Text: p.T("Shown at the top of your emails instead of the list's name."),
-			To: p.Path("settings", "logo"), Done: p.Tenant.BrandLogoURL != "", may: p.May(core.ActionTenantSettings),
+			Title: p.T("Add your logo (optional)"),
+			Text:  p.T("Shown at the top of your emails instead of the list's name."),
+			To:    p.Path("settings", "logo"), Done: p.Tenant.BrandLogoURL != "", may: p.May(core.ActionTenantSettings),
 			optional: true,
 		},
 		{
@@ -283,7 +284,8 @@ func (p *Page) relayTested() (bool, error) {
 // proofStep returns the step for the sender domain. It is done if the domain is verified and a key signs its emails.
 func (p *Page) proofStep(d *core.SenderDomainView) step {
 	s := step{
-		Title: p.T("Add DNS records for your domain"), Text: p.T("Keep your emails out of spam."), To: p.Path("settings", "domains"),
+		Title: p.T("Add DNS records for your domain"), Text: p.T("Keep your emails out of spam."),
+		To: p.Path("settings", "domains"),
 	}
 	if d == nil {
 		return s

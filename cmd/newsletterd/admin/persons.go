@@ -109,9 +109,8 @@ backups and snapshots contain the data until they are replaced.
 // eraseSubscriber returns the command admin subscriber erase.
 func (p commands) eraseSubscriber() *cli.Command {
 	cmd := p.Command("erase", "erase the data of an address on all lists, but not its user account",
-		[]cli.Flag{cli.String("email", "`ADDRESS` of the subscriber to erase"), tenantOrAll()}, []string{"email"}, func(c *cli.Context,
-			_ *config.Config, s *store.Store,
-		) error {
+		[]cli.Flag{cli.String("email", "`ADDRESS` of the subscriber to erase"), tenantOrAll()}, []string{"email"},
+		func(c *cli.Context, _ *config.Config, s *store.Store) error {
 			who, err := subscriberOf(c)
 			if err != nil {
 				return err

@@ -114,8 +114,8 @@ func segmentCommands(p commands) *cli.Command {
 // segmentListFlag returns the flag that names the list whose subscribers are matched against a segment.
 func segmentListFlag() cli.Flag { return cli.Reference("list", people.NounList, "list (`ID` or name)") }
 
-// segmentQuestion returns a query for the subscribers on the list in --list who match the segment in --id or the rule in
-// --rule.
+// segmentQuestion returns a query for the subscribers on the list in --list who match the segment in --id or the rule
+// in --rule.
 func segmentQuestion(p commands, c *cli.Context, s *store.Store) (q audience.Question, err error) {
 	l, err := s.List(c.Context, c.String("list"))
 	if err != nil {

@@ -159,7 +159,8 @@ var Conformance = []Module{
 	{"oidcc-rp-initiated-logout-modified-id-token-hint", func(o *conformant) {
 		parts := strings.Split(o.hint(), ".")
 		none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + "."
-		o.errorPage(o.logout("id_token_hint", none, "post_logout_redirect_uri", o.rp.URL+"/bye"), "not issued by this server")
+		o.errorPage(o.logout("id_token_hint", none, "post_logout_redirect_uri", o.rp.URL+"/bye"),
+			"not issued by this server")
 	}},
 	{"oidcc-rp-initiated-logout-no-id-token-hint", func(o *conformant) {
 		o.hint()
